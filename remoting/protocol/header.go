@@ -1,0 +1,46 @@
+package protocol
+
+// Header is a typed custom header: the named fields that travel in a command's extFields.
+// The implementations are generated from the table in headers.json (see gen/).
+//
+// A decoded header is a view: its strings point into the connection's read buffer and are valid until the handler
+// returns. What is kept longer must be cloned (Clone of the generated type, or strings.Clone of one field).
+type Header interface {
+	// AppendFields adds every field that is present, in the order in which a Java server writes it.
+	AppendFields(f *Fields)
+	// ParseFields reads the fields by name. A missing field stays absent; unknown names are ignored. Headers that
+	// Java decodes field by field ("fast codec") refuse numbers that do not parse; all others keep the default.
+	ParseFields(f *Fields) error
+}
+
+// Field is one entry of extFields.
+type Field struct{ Key, Value string }
+
+// Fields are the extFields of one command in the order in which they stand on the wire.
+// The zero value is an absent map (Java null), which is printed differently from an empty one.
+type Fields struct {
+	List    []Field
+	Present bool
+}
+
+// Get returns the value of key; the last one wins when a key stands twice.
+func (f *Fields) Get(key string) (string, bool) {
+	for i := len(f.List) - 1; i >= 0; i-- {
+		if f.List[i].Key == key {
+			return f.List[i].Value, true
+		}
+	}
+	return "", false
+}
+
+// Add appends an entry and makes the map present.
+func (f *Fields) Add(key, value string) {
+	f.Present = true
+	f.List = append(f.List, Field{key, value})
+}
+
+// Reset makes the map absent and keeps the memory.
+func (f *Fields) Reset() {
+	f.List = f.List[:0]
+	f.Present = false
+}

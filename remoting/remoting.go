@@ -1,0 +1,77 @@
+// Package remoting moves RocketMQ remoting commands over connections: frames, server, client, TLS, and an in-memory
+// connection for tests and for servers that live in one process.
+package remoting
+
+import (
+	"context"
+	"net/netip"
+
+	"rocketmq-go/remoting/protocol"
+)
+
+// Dispatcher handles the requests of a server: broker, name server and others implement it with their route table.
+// Dispatch is called on the connection's reading goroutine and must not block: it either answers with Request.Reply
+// before it returns, or takes the request over with Request.Detach and answers later from any goroutine.
+type Dispatcher interface {
+	Dispatch(r *Request)
+}
+
+// ConnListener learns of connections. Both are called once per channel; Closed after the last request was dispatched.
+type ConnListener interface {
+	Connected(ch Channel)
+	Closed(ch Channel)
+}
+
+// Request is one request on its connection. It and everything in Command are valid until Dispatch returns.
+type Request struct {
+	protocol.Command
+	Channel Channel
+	// Fast tells that it came in on the fast ("VIP") port.
+	Fast bool
+
+	responder Responder
+	done      bool
+}
+
+// Reply answers the request: the response is encoded into the connection's write buffer at once, so Body and all
+// strings may be reused when Reply returns. A oneway request is never answered. The second reply is ignored.
+func (r *Request) Reply(resp *protocol.Response) {
+	if r.done {
+		return
+	}
+	r.done = true
+	if r.IsOneway() {
+		return
+	}
+	r.responder.Respond(resp)
+}
+
+// Detach takes the request out of Dispatch: the returned Responder answers later, once, from any goroutine.
+// It stays valid when the connection closes (the answer is then dropped). Strings and Body of the request do not.
+func (r *Request) Detach() Responder {
+	r.done = true
+	return r.responder.Keep(r.IsOneway())
+}
+
+// Responder answers one detached request.
+type Responder interface {
+	Respond(resp *protocol.Response)
+	// Keep makes a Responder that outlives Dispatch. Only Request.Detach calls it.
+	Keep(oneway bool) Responder
+}
+
+// Channel is one open connection as the services see it: identity, addresses, and the way to send to the peer.
+type Channel interface {
+	// RemoteAddr is the peer: the socket's address, or what a PROXY preamble named.
+	RemoteAddr() netip.AddrPort
+	// LocalAddr is the address the peer connected to.
+	LocalAddr() netip.AddrPort
+	// Oneway sends a request that is not answered. It does not block; a full write queue drops the connection.
+	Oneway(c *protocol.Command) error
+	// Call sends a request and waits for the answer (cloned, owned by the caller).
+	Call(ctx context.Context, c *protocol.Command) (*protocol.Command, error)
+	// Close closes the connection; pending answers are dropped.
+	Close()
+	// Closed is closed when the connection is gone.
+	Done() <-chan struct{}
+}

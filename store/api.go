@@ -1,0 +1,187 @@
+// Package store keeps messages: commit log, consume queues, index, checkpoint. Store is all that the broker sees.
+package store
+
+import (
+	"log/slog"
+	"time"
+
+	"rocketmq-go/message"
+)
+
+// Config says where and how. Zero values mean Java's defaults (reference: store format, section 15).
+type Config struct {
+	Dir                        string // storePathRootDir
+	CommitLogDir               string // storePathCommitLog; empty: Dir/commitlog
+	CommitLogFileSize          int64  // mappedFileSizeCommitLog, bytes
+	ConsumeQueueFileSize       int64  // mappedFileSizeConsumeQueue, bytes, rounded up to whole units
+	IndexSlots                 int32  // maxHashSlotNum
+	IndexUnits                 int32  // maxIndexNum
+	IndexDisabled              bool   // messageIndexEnable=false
+	IndexSafe                  bool   // messageIndexSafe
+	MaxMessageSize             int32  // maxMessageSize, bytes of body
+	SyncFlush                  bool   // flushDiskType=SYNC_FLUSH
+	SyncFlushTimeout           time.Duration
+	FlushInterval              time.Duration // flushIntervalCommitLog
+	FlushLeastPages            int           // flushCommitLogLeastPages
+	FlushThoroughInterval      time.Duration // flushCommitLogThoroughInterval
+	QueueFlushInterval         time.Duration // flushIntervalConsumeQueue
+	QueueFlushLeastPages       int
+	QueueFlushThoroughInterval time.Duration
+	NoCheckCRCOnRecover        bool // checkCRCOnRecover=false
+	EnableLMQ                  bool // enableLmq
+	EnableMultiDispatch        bool // enableMultiDispatch
+	MaxLMQ                     int  // maxLmqConsumeQueueNum
+	AppendPropCRC              bool // enabledAppendPropCRC
+	ForceVerifyPropCRC         bool
+	Compat49                   bool          // compatVersion=4.9.7: 4.9 rules (no v2 records, checkpoint and abort form, …)
+	PageCacheBusyTimeout       time.Duration // osPageCacheBusyTimeOutMills
+
+	// DelayLevels gives the delay of each level (index 0 is level 1). The store needs it to fill the delivery time
+	// into the consume-queue units of SCHEDULE_TOPIC_XXXX.
+	DelayLevels func() []time.Duration
+	Now         func() time.Time // nil: time.Now. Store timestamps come from it.
+	Log         *slog.Logger     // nil: slog.Default
+	// Arrived is told of each unit that was added to a queue, in order, on the dispatcher's goroutine. It must be quick.
+	Arrived func(a Arrival)
+}
+
+// Arrival is a message that can now be read from a queue. Properties is a view, valid during the call.
+type Arrival struct {
+	Topic      string // interned, may be kept
+	QueueID    int32
+	Offset     int64 // queue offset of the message
+	TagsCode   int64
+	StoreTime  int64 // ms
+	Properties []byte
+}
+
+// PutStatus is the outcome of a Put, with Java's names.
+type PutStatus uint8
+
+const (
+	PutOK             PutStatus = iota
+	FlushDiskTimeout            // stored, but not on disk in time
+	FlushSlaveTimeout           // stored, but not on the slave in time
+	SlaveNotAvailable           // stored
+	ServiceNotAvailable
+	CreateMappedFileFailed
+	MessageIllegal
+	PropertiesSizeExceeded
+	OSPageCacheBusy
+	InSyncReplicasNotEnough
+	LMQQueueNumExceeded
+	UnknownError
+)
+
+// PutResult tells where a message was stored. For a batch, Offsets has the physical offset of each entry.
+type PutResult struct {
+	Status      PutStatus
+	PhyOffset   int64
+	Size        int32 // bytes of the record, of all records for a batch
+	QueueOffset int64 // of the first entry for a batch
+	StoreTime   int64 // ms
+	Offsets     []int64
+}
+
+// GetStatus is the outcome of a Get, with Java's names.
+type GetStatus uint8
+
+const (
+	Found GetStatus = iota
+	NoMatchedMessage
+	MessageWasRemoving
+	OffsetFoundNull
+	OffsetOverflowBadly
+	OffsetOverflowOne
+	OffsetTooSmall
+	NoMatchedLogicQueue
+	NoMessageInQueue
+	OffsetReset
+)
+
+// Matcher chooses messages during a Get and for held pulls.
+type Matcher interface {
+	// MatchUnit looks at the queue unit only. False skips the message without reading it.
+	MatchUnit(tagsCode int64) bool
+	// MatchRecord looks at the stored message's encoded properties. Called only when NeedRecord is true.
+	MatchRecord(properties []byte) bool
+	NeedRecord() bool
+}
+
+// GetRequest asks for messages of one queue from Offset on.
+type GetRequest struct {
+	Topic    string
+	QueueID  int32
+	Offset   int64
+	MaxCount int
+	Match    Matcher // nil: everything
+}
+
+// GetResult says what a Get found; the records were appended to the caller's buffer.
+type GetResult struct {
+	Status          GetStatus
+	NextBeginOffset int64
+	MinOffset       int64
+	MaxOffset       int64
+	Count           int
+	// BehindMemory tells that the last examined record lies further behind the log's end than
+	// accessMessageInMemoryMaxRatio of the machine's memory: Java then suggests to read from a slave.
+	BehindMemory bool
+}
+
+// Boundary chooses between equal or neighbouring messages in OffsetByTime.
+type Boundary uint8
+
+const (
+	Lower Boundary = iota
+	Upper
+)
+
+// Unit is one consume-queue entry.
+type Unit struct {
+	PhyOffset int64
+	Size      int32
+	TagsCode  int64
+}
+
+// IndexResult are the physical offsets found for a key, newest first, and how far the index reaches.
+type IndexResult struct {
+	PhyOffsets          []int64
+	LastUpdateTimestamp int64
+	LastUpdatePhyOffset int64
+}
+
+// API is the set of methods of *Store that the broker uses. It exists as documentation and for small fakes in tests.
+type API interface {
+	// Put appends one message. done is called exactly once: before Put returns when nothing has to be waited for,
+	// else from another goroutine when the flush (or its time-out) came. A property WAIT=false never waits.
+	Put(m *message.Message, done func(PutResult))
+	// PutBatch appends the entries of a client batch (Body is the encoded batch) as one record each, in one piece.
+	PutBatch(m *message.Message, done func(PutResult))
+	// Get appends the matching records to dst.
+	Get(dst []byte, r GetRequest) ([]byte, GetResult)
+
+	MinOffset(topic string, queueID int32) int64 // 0 for an unknown queue
+	MaxOffset(topic string, queueID int32) int64 // next offset to be written; 0 for an unknown queue
+	// OffsetByTime finds the queue offset for a store time in ms.
+	OffsetByTime(topic string, queueID int32, ms int64, b Boundary) int64
+	// StoreTime is the store time (ms) of the message at a queue offset, -1 when it cannot be read.
+	StoreTime(topic string, queueID int32, offset int64) int64
+	// Unit reads one consume-queue entry.
+	Unit(topic string, queueID int32, offset int64) (Unit, bool)
+	// Record appends the record at a physical offset to dst; false if there is none. size 0: read it from the record.
+	Record(dst []byte, phyOffset int64, size int32) ([]byte, bool)
+	// InMemory tells whether a queue offset's record is within the hot part of the log (4.9's estimate, 40 % of memory).
+	InMemory(topic string, queueID int32, offset int64) bool
+	// QueryIndex looks a key up, newest first.
+	QueryIndex(topic, key string, max int, beginMs, endMs int64) IndexResult
+
+	MinPhyOffset() int64
+	MaxPhyOffset() int64
+	FlushedOffset() int64
+	DispatchBehind() int64 // bytes appended but not yet visible in queues
+	Queues() map[string][]int32
+	DeleteTopics(topics []string) // consume queues and their files
+	Writable() bool
+	Close() error
+}
