@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright the rocketmq-go authors.
+
+GO      ?= go
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GOLDEN  ?= $(abspath ../shared/golden)
+
+.PHONY: build run test test-race lint golden bench conformance-go conformance-java clean
+
+build: ## the one static binary, bin/rocketmq
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/rocketmq ./cmd/rocketmq
+
+run: build ## name server and broker in one process, store under ./data
+	bin/rocketmq standalone --store ./data
+
+test: build conformance-go ## everything that needs neither Java nor files outside this clone
+	$(GO) test ./...
+
+test-race:
+	$(GO) test -race -short ./...
+
+lint:
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	@out=$$($(GO) tool gofumpt -l .); if [ -n "$$out" ]; then echo "gofumpt:"; echo "$$out"; exit 1; fi
+
+golden: ## the full recordings of the real system (GOLDEN=folder)
+	ROCKETMQ_GOLDEN=$(GOLDEN) $(GO) test -tags golden -run Golden ./...
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+conformance-go: build
+	cd conformance/goclient && $(GO) test ./...
+
+conformance-java: build
+	conformance/java.sh
+
+clean:
+	rm -rf bin/rocketmq build
