@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+// Package architecture holds the rules between packages that ARCHITECTURE.md draws; its test fails when one is broken.
+package architecture
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "rocketmq-go/"
+
+// mayImport lists, for each top-level folder, the other top-level folders that its non-test code may import.
+// A sub-folder with an entry of its own is judged by that entry.
+var mayImport = map[string]string{
+	"compat":            "",
+	"config":            "compat",
+	"message":           "compat",
+	"remoting":          "compat message",
+	"remoting/protocol": "compat message",
+	"store":             "compat message",
+	"namesrv":           "compat config message remoting",
+	"broker":            "compat config message remoting store",
+	"admin":             "compat config message remoting",
+	"rocketmqtest":      "compat config message remoting store namesrv broker admin",
+	"internal":          "compat config message remoting",
+	"cmd":               "compat config message remoting store namesrv broker admin",
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	root := "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if d.IsDir() {
+			// conformance is made of modules of its own.
+			if rel == "conformance" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && rel != "." {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		checkFile(t, path, filepath.ToSlash(filepath.Dir(rel)))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkFile(t *testing.T, path, dir string) {
+	t.Helper()
+	rule, ok := ruleFor(dir)
+	if !ok {
+		t.Errorf("%s: folder %q has no rule in mayImport: say what it may import", path, dir)
+		return
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, im := range f.Imports {
+		p, _ := strconv.Unquote(im.Path.Value)
+		target, own := strings.CutPrefix(p, module)
+		if !own {
+			continue
+		}
+		top, _, _ := strings.Cut(target, "/")
+		self, _, _ := strings.Cut(dir, "/")
+		if top == self && ruleName(dir) == ruleName(target) || contains(rule, top) || top == self && ruleName(dir) == self {
+			continue
+		}
+		t.Errorf("%s imports %s, which %s must not", path, p, ruleName(dir))
+	}
+}
+
+func ruleName(dir string) string {
+	name, _, _ := strings.Cut(dir, "/")
+	for d := dir; d != "."; d = filepath.ToSlash(filepath.Dir(d)) {
+		if _, ok := mayImport[d]; ok {
+			return d
+		}
+	}
+	return name
+}
+
+func ruleFor(dir string) (string, bool) {
+	r, ok := mayImport[ruleName(dir)]
+	return r, ok
+}
+
+func contains(list, word string) bool {
+	for _, w := range strings.Fields(list) {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
