@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package protocol
+
+//go:generate go run ./bodygen bodygen/bodies.txt body_gen.go
