@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
 // Package remoting moves RocketMQ remoting commands over connections: frames, server, client, TLS, and an in-memory
 // connection for tests and for servers that live in one process.
 package remoting

@@ -1,12 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
 package protocol
 
+//go:generate go run ./gen
+
 // Header is a typed custom header: the named fields that travel in a command's extFields.
-// The implementations are generated from the table in headers.json (see gen/).
+// The implementations are generated from the table in headers.txt (see gen/).
 //
 // A decoded header is a view: its strings point into the connection's read buffer and are valid until the handler
 // returns. What is kept longer must be cloned (Clone of the generated type, or strings.Clone of one field).
 type Header interface {
-	// AppendFields adds every field that is present, in the order in which a Java server writes it.
+	// AppendFields adds every field that is present, in the order in which Java declares them; the encoder puts them
+	// into the order in which Java's HashMap prints them.
 	AppendFields(f *Fields)
 	// ParseFields reads the fields by name. A missing field stays absent; unknown names are ignored. Headers that
 	// Java decodes field by field ("fast codec") refuse numbers that do not parse; all others keep the default.
@@ -21,6 +27,8 @@ type Field struct{ Key, Value string }
 type Fields struct {
 	List    []Field
 	Present bool
+
+	digits []byte // where AddInt prints
 }
 
 // Get returns the value of key; the last one wins when a key stands twice.
@@ -39,8 +47,9 @@ func (f *Fields) Add(key, value string) {
 	f.List = append(f.List, Field{key, value})
 }
 
-// Reset makes the map absent and keeps the memory.
+// Reset makes the map absent and keeps the memory; numbers that AddInt printed are overwritten by later ones.
 func (f *Fields) Reset() {
 	f.List = f.List[:0]
 	f.Present = false
+	f.digits = f.digits[:0]
 }

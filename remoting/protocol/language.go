@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
 package protocol
 
 // Language is the LanguageCode of a command's sender (the byte of the binary header).

@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
 package protocol
 
 // Opt is a value that may be absent, as the boxed fields (String, Integer, Long, Boolean) of Java's headers may be
