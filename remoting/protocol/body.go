@@ -4,3 +4,6 @@
 package protocol
 
 //go:generate go run ./bodygen bodygen/bodies.txt body_gen.go
+
+// EnumNames lists the names in the order of their numbers.
+func (Language) EnumNames() []string { return languageNames[:] }

@@ -15,12 +15,12 @@ import (
 type CMResult string
 
 const (
-	CMResultCrSuccess        CMResult = "CR_SUCCESS"
-	CMResultCrLater          CMResult = "CR_LATER"
-	CMResultCrRollback       CMResult = "CR_ROLLBACK"
-	CMResultCrCommit         CMResult = "CR_COMMIT"
-	CMResultCrThrowException CMResult = "CR_THROW_EXCEPTION"
-	CMResultCrReturnNull     CMResult = "CR_RETURN_NULL"
+	CrSuccess        CMResult = "CR_SUCCESS"
+	CrLater          CMResult = "CR_LATER"
+	CrRollback       CMResult = "CR_ROLLBACK"
+	CrCommit         CMResult = "CR_COMMIT"
+	CrThrowException CMResult = "CR_THROW_EXCEPTION"
+	CrReturnNull     CMResult = "CR_RETURN_NULL"
 )
 
 // EnumNames lists the names in the order of their ordinals.
@@ -32,12 +32,12 @@ func (CMResult) EnumNames() []string {
 type ConsumeFromWhere string
 
 const (
-	ConsumeFromWhereConsumeFromLastOffset                        ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET"
-	ConsumeFromWhereConsumeFromLastOffsetAndFromMinWhenBootFirst ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST"
-	ConsumeFromWhereConsumeFromMinOffset                         ConsumeFromWhere = "CONSUME_FROM_MIN_OFFSET"
-	ConsumeFromWhereConsumeFromMaxOffset                         ConsumeFromWhere = "CONSUME_FROM_MAX_OFFSET"
-	ConsumeFromWhereConsumeFromFirstOffset                       ConsumeFromWhere = "CONSUME_FROM_FIRST_OFFSET"
-	ConsumeFromWhereConsumeFromTimestamp                         ConsumeFromWhere = "CONSUME_FROM_TIMESTAMP"
+	ConsumeFromLastOffset                        ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET"
+	ConsumeFromLastOffsetAndFromMinWhenBootFirst ConsumeFromWhere = "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST"
+	ConsumeFromMinOffset                         ConsumeFromWhere = "CONSUME_FROM_MIN_OFFSET"
+	ConsumeFromMaxOffset                         ConsumeFromWhere = "CONSUME_FROM_MAX_OFFSET"
+	ConsumeFromFirstOffset                       ConsumeFromWhere = "CONSUME_FROM_FIRST_OFFSET"
+	ConsumeFromTimestamp                         ConsumeFromWhere = "CONSUME_FROM_TIMESTAMP"
 )
 
 // EnumNames lists the names in the order of their ordinals.
@@ -49,9 +49,9 @@ func (ConsumeFromWhere) EnumNames() []string {
 type ConsumeType string
 
 const (
-	ConsumeTypeConsumeActively  ConsumeType = "CONSUME_ACTIVELY"
-	ConsumeTypeConsumePassively ConsumeType = "CONSUME_PASSIVELY"
-	ConsumeTypeConsumePop       ConsumeType = "CONSUME_POP"
+	ConsumeActively  ConsumeType = "CONSUME_ACTIVELY"
+	ConsumePassively ConsumeType = "CONSUME_PASSIVELY"
+	ConsumePop       ConsumeType = "CONSUME_POP"
 )
 
 // EnumNames lists the names in the order of their ordinals.
@@ -63,8 +63,8 @@ func (ConsumeType) EnumNames() []string {
 type GroupRetryPolicyType string
 
 const (
-	GroupRetryPolicyTypeExponential GroupRetryPolicyType = "EXPONENTIAL"
-	GroupRetryPolicyTypeCustomized  GroupRetryPolicyType = "CUSTOMIZED"
+	RetryPolicyExponential GroupRetryPolicyType = "EXPONENTIAL"
+	RetryPolicyCustomized  GroupRetryPolicyType = "CUSTOMIZED"
 )
 
 // EnumNames lists the names in the order of their ordinals.
@@ -76,8 +76,8 @@ func (GroupRetryPolicyType) EnumNames() []string {
 type MessageModel string
 
 const (
-	MessageModelBroadcasting MessageModel = "BROADCASTING"
-	MessageModelClustering   MessageModel = "CLUSTERING"
+	Broadcasting MessageModel = "BROADCASTING"
+	Clustering   MessageModel = "CLUSTERING"
 )
 
 // EnumNames lists the names in the order of their ordinals.
@@ -89,8 +89,8 @@ func (MessageModel) EnumNames() []string {
 type MessageRequestMode string
 
 const (
-	MessageRequestModePull MessageRequestMode = "PULL"
-	MessageRequestModePop  MessageRequestMode = "POP"
+	RequestModePull MessageRequestMode = "PULL"
+	RequestModePop  MessageRequestMode = "POP"
 )
 
 // EnumNames lists the names in the order of their ordinals.
@@ -102,8 +102,8 @@ func (MessageRequestMode) EnumNames() []string {
 type TopicFilterType string
 
 const (
-	TopicFilterTypeSingleTag TopicFilterType = "SINGLE_TAG"
-	TopicFilterTypeMultiTag  TopicFilterType = "MULTI_TAG"
+	SingleTag TopicFilterType = "SINGLE_TAG"
+	MultiTag  TopicFilterType = "MULTI_TAG"
 )
 
 // EnumNames lists the names in the order of their ordinals.
@@ -120,13 +120,13 @@ type AccAndTimeStamp struct {
 
 // AckMsg: message body on internal POP topics (rmq_sys_REVIVE_LOG_*), not an RPC body (5.x only).
 type AckMsg struct {
-	AckOffset     int64  `json:"ao"`
-	StartOffset   int64  `json:"so"`
-	ConsumerGroup string `json:"c"`
-	Topic         string `json:"t"`
-	QueueID       int32  `json:"q"`
-	PopTime       int64  `json:"pt"`
-	BrokerName    string `json:"bn"`
+	AckOffset     int64  `json:"ao,alt=ackOffset"`
+	StartOffset   int64  `json:"so,alt=startOffset"`
+	ConsumerGroup string `json:"c,alt=consumerGroup"`
+	Topic         string `json:"t,alt=topic"`
+	QueueID       int32  `json:"q,alt=queueId"`
+	PopTime       int64  `json:"pt,alt=popTime"`
+	BrokerName    string `json:"bn,alt=brokerName"`
 }
 
 // AclConfig: body content of GetBrokerClusterAclConfig (4.x) (4.9 only).
@@ -143,15 +143,15 @@ type AclInfo struct {
 
 // BatchAck: nested, short names by annotation; bitSet is base64 of BitSet bytes (5.x only).
 type BatchAck struct {
-	ConsumerGroup string `json:"c"`
-	Topic         string `json:"t"`
-	Retry         string `json:"r"`
-	StartOffset   int64  `json:"so"`
-	QueueID       int32  `json:"q"`
-	ReviveQueueID int32  `json:"rq"`
-	PopTime       int64  `json:"pt"`
-	InvisibleTime int64  `json:"it"`
-	BitSet        []byte `json:"b"`
+	ConsumerGroup string `json:"c,alt=consumerGroup"`
+	Topic         string `json:"t,alt=topic"`
+	Retry         string `json:"r,alt=retry"`
+	StartOffset   int64  `json:"so,alt=startOffset"`
+	QueueID       int32  `json:"q,alt=queueId"`
+	ReviveQueueID int32  `json:"rq,alt=reviveQueueId"`
+	PopTime       int64  `json:"pt,alt=popTime"`
+	InvisibleTime int64  `json:"it,alt=invisibleTime"`
+	BitSet        []byte `json:"b,alt=bitSet"`
 }
 
 // BatchAckMessageRequestBody: JSON body or part of one (5.x only).
@@ -163,7 +163,7 @@ type BatchAckMessageRequestBody struct {
 // BatchAckMsg: message body on internal POP topics, not an RPC body (5.x only).
 type BatchAckMsg struct {
 	AckMsg
-	AckOffsetList []int64 `json:"aol,empty"`
+	AckOffsetList []int64 `json:"aol,empty,alt=ackOffsetList"`
 }
 
 // BrokerData: JSON body or part of one.
@@ -242,7 +242,7 @@ type ClusterAclVersionInfo struct {
 // ClusterInfo: JSON body or part of one.
 type ClusterInfo struct {
 	BrokerAddrTable  fastjson.Map[string, *BrokerData] `json:"brokerAddrTable"`
-	ClusterAddrTable fastjson.Map[string, []string]    `json:"clusterAddrTable"`
+	ClusterAddrTable fastjson.Map[string, []string]    `json:"clusterAddrTable,set"`
 }
 
 // ColdDataFlowInfo: answer of 2003 (5.x only).
@@ -350,7 +350,7 @@ type ConsumerData struct {
 type ConsumerOffsetSerializeWrapper struct {
 	OffsetTable    fastjson.Map[string, fastjson.Map[int32, int64]] `json:"offsetTable,empty"`
 	DataVersion    *DataVersion                                     `json:"dataVersion,v5"`
-	GroupTopicMap  fastjson.Map[string, []string]                   `json:"groupTopicMap,v5"`
+	GroupTopicMap  fastjson.Map[string, []string]                   `json:"groupTopicMap,set,v5"`
 	LmqOffsetTable fastjson.Map[string, int64]                      `json:"lmqOffsetTable"`
 }
 
@@ -372,7 +372,7 @@ type CreateTopicListRequestBody struct {
 
 // CustomizedRetryPolicy: nested (5.x only).
 type CustomizedRetryPolicy struct {
-	Next []int64 `json:"next"`
+	Next []int64 `json:"next,set"`
 }
 
 // NewCustomizedRetryPolicy makes one with Java's defaults.
@@ -493,7 +493,7 @@ func NewGroupRetryPolicy() *GroupRetryPolicy {
 
 // SetDefaults sets the values that a fresh Java object has; decoding starts with them.
 func (b *GroupRetryPolicy) SetDefaults() {
-	b.Type = GroupRetryPolicyTypeCustomized
+	b.Type = RetryPolicyCustomized
 }
 
 // HAClientRuntimeInfo: JSON body or part of one (5.x only).
@@ -606,7 +606,7 @@ func NewMessageQueueAssignment() *MessageQueueAssignment {
 
 // SetDefaults sets the values that a fresh Java object has; decoding starts with them.
 func (b *MessageQueueAssignment) SetDefaults() {
-	b.Mode = MessageRequestModePull
+	b.Mode = RequestModePull
 }
 
 // MessageQueueForC: nested (C++ client form of 220).
@@ -677,18 +677,18 @@ type PolicyInfo struct {
 
 // PopCheckPoint: message body on internal POP topics, not an RPC body; short JSON names by annotation (5.x only).
 type PopCheckPoint struct {
-	StartOffset     int64   `json:"so"`
-	PopTime         int64   `json:"pt"`
-	InvisibleTime   int64   `json:"it"`
-	BitMap          int32   `json:"bm"`
-	Num             int8    `json:"n"`
-	QueueID         int32   `json:"q"`
-	Topic           string  `json:"t"`
-	Cid             string  `json:"c"`
-	ReviveOffset    int64   `json:"ro"`
-	QueueOffsetDiff []int32 `json:"d"`
-	BrokerName      string  `json:"bn"`
-	RePutTimes      string  `json:"rp"`
+	StartOffset     int64   `json:"so,alt=startOffset"`
+	PopTime         int64   `json:"pt,alt=popTime"`
+	InvisibleTime   int64   `json:"it,alt=invisibleTime"`
+	BitMap          int32   `json:"bm,alt=bitMap"`
+	Num             int8    `json:"n,alt=num"`
+	QueueID         int32   `json:"q,alt=queueId"`
+	Topic           string  `json:"t,alt=topic"`
+	Cid             string  `json:"c,alt=cid"`
+	ReviveOffset    int64   `json:"ro,alt=reviveOffset"`
+	QueueOffsetDiff []int32 `json:"d,alt=queueOffsetDiff"`
+	BrokerName      string  `json:"bn,alt=brokerName"`
+	RePutTimes      string  `json:"rp,alt=rePutTimes"`
 	ReviveTime      int64   `json:"reviveTime"`
 }
 
@@ -885,7 +885,7 @@ func NewSetMessageRequestModeRequestBody() *SetMessageRequestModeRequestBody {
 
 // SetDefaults sets the values that a fresh Java object has; decoding starts with them.
 func (b *SetMessageRequestModeRequestBody) SetDefaults() {
-	b.Mode = MessageRequestModePull
+	b.Mode = RequestModePull
 }
 
 // SimpleSubscriptionData: nested (5.x only).
@@ -1007,7 +1007,7 @@ func (b *TopicConfig) SetDefaults() {
 	b.ReadQueueNums = 16
 	b.WriteQueueNums = 16
 	b.Perm = 6
-	b.TopicFilterType = TopicFilterTypeSingleTag
+	b.TopicFilterType = SingleTag
 }
 
 // TopicConfigAndMappingSerializeWrapper: JSON body or part of one (5.x only).

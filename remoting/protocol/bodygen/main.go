@@ -41,7 +41,7 @@ type table struct {
 	enums   []*enum
 	codes   []code
 	byName  map[string]*class
-	isEnum  map[string]bool
+	enumOf  map[string]*enum
 }
 
 type class struct {
@@ -55,7 +55,13 @@ type field struct {
 
 type enum struct {
 	name   string
+	prefix string // of the constants
 	values []string
+}
+
+// constant is the Go name of a value: SINGLE_TAG with prefix "Filter" becomes FilterSingleTag.
+func (e *enum) constant(value string) string {
+	return strings.TrimPrefix(e.prefix, "-") + camel(value)
 }
 
 type code struct {
@@ -66,7 +72,7 @@ type code struct {
 
 // parse reads the table; its form is described at its top.
 func parse(in *bufio.Scanner) (*table, error) {
-	t := &table{byName: map[string]*class{}, isEnum: map[string]bool{"LanguageCode": true}}
+	t := &table{byName: map[string]*class{}, enumOf: map[string]*enum{}}
 	for n := 1; in.Scan(); n++ {
 		line, doc, _ := strings.Cut(in.Text(), "#")
 		doc = strings.TrimSpace(doc)
@@ -86,9 +92,9 @@ func (t *table) line(indented bool, words []string, doc string) error {
 	case indented && len(words) >= 2 && len(t.classes) > 0:
 		c := t.classes[len(t.classes)-1]
 		c.fields = append(c.fields, parseField(words, doc))
-	case words[0] == "enum" && len(words) > 2:
-		t.enums = append(t.enums, &enum{words[1], words[2:]})
-		t.isEnum[words[1]] = true
+	case words[0] == "enum" && len(words) > 3:
+		t.enums = append(t.enums, &enum{words[1], words[2], words[3:]})
+		t.enumOf[words[1]] = t.enums[len(t.enums)-1]
 	case words[0] == "code" && len(words) == 4:
 		t.codes = append(t.codes, code{words[1], words[2] == "response", words[3]})
 	case !indented:
@@ -143,7 +149,7 @@ func (t *table) generate() []byte {
 func (e *enum) generate(b *bytes.Buffer) {
 	fmt.Fprintf(b, "// %s is an enum of Java, printed by name. The empty value is Java's null.\ntype %s string\n\nconst (\n", e.name, e.name)
 	for _, v := range e.values {
-		fmt.Fprintf(b, "%s%s %s = %q\n", e.name, camel(v), e.name, v)
+		fmt.Fprintf(b, "%s %s = %q\n", e.constant(v), e.name, v)
 	}
 	fmt.Fprintf(b, ")\n\n// EnumNames lists the names in the order of their ordinals.\nfunc (%s) EnumNames() []string {\nreturn []string{", e.name)
 	for _, v := range e.values {
@@ -194,8 +200,11 @@ func tagOptions(f field) string {
 	if f.def == "[]" || f.def == "{}" {
 		opts += ",empty"
 	}
-	if strings.HasPrefix(f.typ, "Set<") {
+	if strings.Contains(f.typ, "Set<") || strings.HasSuffix(f.typ, "[]") {
 		opts += ",set"
+	}
+	if f.key != f.name {
+		opts += ",alt=" + f.name
 	}
 	if f.since != "" {
 		opts += "," + f.since
@@ -241,8 +250,8 @@ func (t *table) defaults(b *bytes.Buffer, c *class) {
 			fmt.Fprintf(b, "b.%s.SetDefaults()\n", goName(f.name))
 		case f.def == "now":
 			fmt.Fprintf(b, "b.%s = time.Now().UnixMilli()\n", goName(f.name))
-		case t.isEnum[f.typ]:
-			fmt.Fprintf(b, "b.%s = %s%s\n", goName(f.name), f.typ, camel(f.def))
+		case t.enumOf[f.typ] != nil:
+			fmt.Fprintf(b, "b.%s = %s\n", goName(f.name), t.enumOf[f.typ].constant(f.def))
 		case f.typ == "String":
 			fmt.Fprintf(b, "b.%s = %q\n", goName(f.name), f.def)
 		case strings.HasSuffix(f.typ, "[]"):
