@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package put
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"rocketmq-go/config"
+	"rocketmq-go/message"
+	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/store"
+)
+
+// Topics that the rules name.
+const (
+	ScheduleTopic = "SCHEDULE_TOPIC_XXXX"
+	TimerTopic    = "rmq_sys_wheel_timer"
+	RetryPrefix   = "%RETRY%"
+	DLQPrefix     = "%DLQ%"
+)
+
+// Properties that only the broker's own rules look at; the store's are in package message.
+const (
+	propPopCheck      = "POP_CK"
+	propRegion        = "MSG_REGION"
+	propTrace         = "TRACE_ON"
+	propCluster       = "CLUSTER"
+	propTransaction   = "TRAN_MSG"
+	propTimerOut      = "TIMER_OUT_MS"
+	propRetryTopic    = "RETRY_TOPIC"
+	propOriginID      = "ORIGIN_MESSAGE_ID"
+	noLevel           = "-1"
+	permReadWrite     = 6
+	retryMaxSinceV349 = 121 // MQVersion ordinal of V3_4_9: older clients' maxReconsumeTimes is not looked at
+)
+
+var timerProperties = [...]string{"TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
+
+// Store is what the pipeline needs of the store.
+type Store interface {
+	Put(m *message.Message, done func(store.PutResult))
+	PutBatch(m *message.Message, done func(store.PutResult))
+	Record(dst []byte, phyOffset int64, size int32) ([]byte, bool)
+}
+
+// Topics is what it needs of the topic table.
+type Topics interface {
+	Get(name string) *protocol.TopicConfig
+	CreateRetry(name string, queues, perm, sysFlag int32) *protocol.TopicConfig
+}
+
+// Groups is what it needs of the group table: Find creates a group where that is allowed, or returns nil.
+type Groups interface {
+	Find(name string) *protocol.SubscriptionGroupConfig
+}
+
+// Options of a Pipeline.
+type Options struct {
+	Store  Store
+	Config func() *config.BrokerValues
+	Topics Topics
+	Groups Groups
+	// Ordered tells whether a group holds queue locks: it consumes in order, and what it cannot handle is dead.
+	Ordered   func(group string) bool
+	MaxLevel  func() int32 // highest delay level
+	IDs       *message.IDGenerator
+	DiskUsage func() (log, queue, index float64) // for the remark when the store refuses; may be nil
+}
+
+// Pipeline applies the rules. It has no state of its own.
+type Pipeline struct {
+	Options
+	dialect message.Dialect
+	v4      bool
+}
+
+// New makes a pipeline.
+func New(o Options) *Pipeline {
+	p := &Pipeline{Options: o}
+	if o.Config().Own.CompatVersion == config.V497 {
+		p.v4 = true
+		p.dialect = message.Java49
+	}
+	return p
+}
+
+// Entry is a message on its way through the pipeline. It can be used again after Reset, then without allocation.
+type Entry struct {
+	message.Message
+	Props Properties
+	// UniqKey is the message's unique id after Send, sent or made. It is a view into the entry or the request.
+	UniqKey string
+
+	encoded []byte
+	id      []byte
+}
+
+// Reset forgets the message and keeps the memory.
+func (e *Entry) Reset() {
+	e.Message = message.Message{}
+	e.Props.Reset()
+	e.UniqKey = ""
+}
+
+// Open takes the properties text of a send request and adds what every stored message carries.
+func (p *Pipeline) Open(e *Entry, text string) {
+	cfg := p.Config()
+	e.Props.Parse(text)
+	e.Props.Delete(propPopCheck)
+	if !p.v4 {
+		e.Props.Set(propRegion, cfg.RegionID)
+		e.Props.Set(propTrace, strconv.FormatBool(cfg.TraceOn))
+	}
+}
+
+// Retry is what a send to a retry topic says of itself.
+type Retry struct {
+	Max     protocol.Opt[int32] // the client's own maximum
+	Version int32               // the client's version
+}
+
+// Send stores a producer's message. Topic and queue are set and exist, the properties were opened.
+func (p *Pipeline) Send(e *Entry, r Retry, done func(store.PutResult)) error {
+	if group, ok := strings.CutPrefix(e.Topic, RetryPrefix); ok {
+		if err := p.retry(e, group, r); err != nil {
+			return err
+		}
+	}
+	p.identify(e)
+	if err := p.transaction(e); err != nil {
+		return err
+	}
+	return p.Put(e, done)
+}
+
+// identify gives the message its unique id, if it has none, and its cluster.
+func (p *Pipeline) identify(e *Entry) {
+	e.UniqKey = e.Props.Get(message.PropUniqKey)
+	if e.UniqKey == "" && !p.v4 {
+		e.id = p.IDs.Append(e.id[:0])
+		e.UniqKey = view(e.id)
+		e.Props.Set(message.PropUniqKey, e.UniqKey)
+	}
+	e.Props.Set(propCluster, p.Config().BrokerClusterName)
+}
+
+// Put stores a message with opened properties: timers and delay levels are decided here.
+func (p *Pipeline) Put(e *Entry, done func(store.PutResult)) error {
+	wait := e.Props.Get(message.PropWait)
+	level, err := p.level(e)
+	if err != nil {
+		return err
+	}
+	if level > 0 {
+		p.delay(e, level)
+	} else if p.v4 && wait != "" {
+		// A 4.9 broker does not write WAIT into the log, unless it writes the properties twice.
+		e.Props.Delete(message.PropWait)
+	}
+	e.encoded = e.Props.Append(e.encoded[:0], p.dialect)
+	e.Properties = e.encoded
+	p.Store.Put(&e.Message, done)
+	return nil
+}
+
+// Batch stores the entries of a client batch, each as a message of its own.
+func (p *Pipeline) Batch(e *Entry, done func(store.PutResult)) error {
+	if strings.HasPrefix(e.Topic, RetryPrefix) {
+		return protocol.Errorf(protocol.RespMessageIllegal, "batch request does not support retry group %s", e.Topic)
+	}
+	level, err := levelOf(e)
+	if err != nil {
+		return err
+	}
+	if level > 0 {
+		return p.illegal()
+	}
+	e.UniqKey = e.Props.Get(message.PropUniqKey)
+	e.Props.Set(propCluster, p.Config().BrokerClusterName)
+	e.encoded = e.Props.Append(e.encoded[:0], p.dialect)
+	e.Properties = e.encoded
+	p.Store.PutBatch(&e.Message, done)
+	return nil
+}
+
+// Raw stores m as it stands.
+func (p *Pipeline) Raw(m *message.Message, done func(store.PutResult)) { p.Store.Put(m, done) }
+
+// transaction refuses half messages: this broker does not hold them back, and a half message must not be delivered.
+func (p *Pipeline) transaction(e *Entry) error {
+	if !strings.EqualFold(e.Props.Get(propTransaction), "true") {
+		return nil
+	}
+	if level, err := levelOf(e); err != nil || level > 0 && e.ReconsumeTimes > 0 {
+		return err // a committed message that a consumer sends back still has the property
+	}
+	return protocol.Errorf(protocol.RespNoPermission,
+		"the broker[%s] sending transaction message is forbidden", p.Config().BrokerIP1)
+}
+
+// level is the delay level of a message, 0 for none. Messages for the timer wheel are refused.
+func (p *Pipeline) level(e *Entry) (int32, error) {
+	if t := e.SysFlag & message.SysTransactionMask; t != message.SysNotTransaction && t != message.SysCommit {
+		return 0, nil
+	}
+	level, err := levelOf(e)
+	if err != nil {
+		return 0, err
+	}
+	timed := false
+	for _, name := range timerProperties {
+		if timed = timed || e.Props.Has(name); timed && level > 0 {
+			e.Props.Delete(name)
+		}
+	}
+	if timed && level <= 0 && e.Topic != TimerTopic && !e.Props.Has(propTimerOut) {
+		return 0, protocol.Errorf(protocol.RespSystemError,
+			"accurate timer message is not enabled, timerWheelEnable is false")
+	}
+	return level, nil
+}
+
+func levelOf(e *Entry) (int32, error) {
+	text := e.Props.Get(message.PropDelay)
+	if text == "" {
+		return 0, nil
+	}
+	level, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0, protocol.Errorf(protocol.RespSystemError, "java.lang.NumberFormatException: For input string: %q", text)
+	}
+	return int32(level), nil
+}
+
+// delay sends a message through the schedule topic: its queue is the level, and its own topic waits in the properties.
+func (p *Pipeline) delay(e *Entry, level int32) {
+	if max := p.MaxLevel(); level > max {
+		level = max
+		e.Props.Set(message.PropDelay, strconv.Itoa(int(max)))
+	}
+	e.Props.Set(message.PropRealTopic, e.Topic)
+	e.Props.Set(message.PropRealQueueID, strconv.Itoa(int(e.QueueID)))
+	e.Topic, e.QueueID = ScheduleTopic, level-1
+}
+
+func randomQueue(queues int32) int32 { return rand.Int32N(queues) }
