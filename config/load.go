@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Options say where a configuration comes from. The order of precedence, from weak to strong: built-in defaults,
+// System and Env (for the keys that have such a source), File, Set, NamesrvAddr.
+type Options struct {
+	File        string                   // -c; empty: no file is read
+	NamesrvAddr string                   // -n
+	Set         map[string]string        // further settings by key; getBrokerConfig shows them like those of the file
+	System      func(name string) string // Java system properties (-Dname=value); nil: none
+	Env         func(name string) string // nil: os.Getenv
+	Now         func() time.Time         // nil: time.Now
+	CPUs        int                      // processors that defaults are computed from; 0: those of the machine
+
+	// CompatVersion is used where the file does not say; empty: V533.
+	CompatVersion string
+}
+
+// Exit codes of the Java launchers; the shell sees their low eight bits.
+const (
+	ExitOK         = 0
+	ExitUsage      = 1   // unknown option
+	ExitConflict   = 252 // two modes that exclude each other
+	ExitBadValue   = 253 // a value with which the process cannot run, or a failed initialisation
+	ExitNoHome     = 254 // no installation directory
+	ExitUnreadable = 255 // the file cannot be read, or the start failed
+)
+
+// ExitError ends a start: Text goes to the terminal, Code to the shell.
+type ExitError struct {
+	Code int
+	Text string
+}
+
+func (e *ExitError) Error() string { return e.Text }
+
+// Warning says that a key of the file does not do what its author meant.
+type Warning struct {
+	Key   string
+	Value string // as written
+	Text  string // what is wrong, and what holds instead
+}
+
+func (w Warning) String() string {
+	return fmt.Sprintf("configuration key %s=%s: %s", w.Key, w.Value, w.Text)
+}
+
+// LoadBroker reads the configuration of a broker. The error, if any, is an *ExitError.
+func LoadBroker(o Options) (*Broker, []Warning, error) { return load(o, brokerRole()) }
+
+// LoadNamesrv reads the configuration of a name server. The error, if any, is an *ExitError.
+func LoadNamesrv(o Options) (*Namesrv, []Warning, error) { return load(o, namesrvRole()) }
+
+// loader collects what there is to say while a configuration is read.
+type loader struct {
+	options  Options
+	host     host
+	given    map[string]string // file and Set
+	ipReason string
+	warnings []Warning
+}
+
+func (l *loader) warn(key, value, format string, args ...any) {
+	l.warnings = append(l.warnings, Warning{key, value, fmt.Sprintf(format, args...)})
+}
+
+func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
+	if o.System == nil {
+		o.System = func(string) string { return "" }
+	}
+	if o.Env == nil {
+		o.Env = os.Getenv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	l := &loader{options: o, host: thisHost(o.System), given: map[string]string{}}
+	if o.CPUs > 0 {
+		l.host.cpus = o.CPUs
+	}
+	l.host.address, l.ipReason = chooseAddress(systemInterfaces())
+	if err := l.readFile(); err != nil {
+		return nil, nil, err
+	}
+	c := &Config[T]{role: r, file: o.File, home: l.host.home, now: o.Now}
+	if c.version = cmp.Or(trim(l.given["compatVersion"]), o.CompatVersion, V533); c.version != V533 && c.version != V497 {
+		return nil, nil, &ExitError{ExitBadValue, fmt.Sprintf("compatVersion=%s: must be %s or %s", c.version, V533, V497)}
+	}
+	s := &state[T]{set: map[string]bool{}, extra: l.given, version: DataVersion{Timestamp: o.Now().UnixMilli()}}
+	for i, object := range r.objects(&s.values) {
+		c.keys = append(c.keys, keysOf(i, object)...)
+	}
+	c.defaults(s, l)
+	r.preset(&s.values)
+	r.own(&s.values).CompatVersion = c.version
+	l.apply(c.keys, r.objects(&s.values), s.set)
+	if err := r.finish(&s.values, l); err != nil {
+		return nil, l.warnings, err
+	}
+	if err := r.refuse(&s.values); err != nil {
+		return nil, l.warnings, err
+	}
+	c.blocked = blockedKeys(r, &s.values)
+	c.current.Store(s)
+	return c, l.warnings, nil
+}
+
+func (l *loader) readFile() error {
+	if l.options.File != "" {
+		data, err := os.ReadFile(l.options.File)
+		if errors.Is(err, fs.ErrNotExist) {
+			return &ExitError{ExitUnreadable, fmt.Sprintf("configuration file %s does not exist", l.options.File)}
+		} else if err != nil {
+			return &ExitError{ExitUnreadable, fmt.Sprintf("configuration file cannot be read: %v", err)}
+		}
+		if l.given, err = parse(data); err != nil {
+			return &ExitError{ExitUnreadable, fmt.Sprintf("configuration file %s: %v", filepath.Base(l.options.File), err)}
+		}
+	}
+	for key, value := range l.options.Set {
+		l.given[key] = value
+	}
+	return nil
+}
+
+// defaults gives every field its value of a fresh Java object, with what the environment contributes.
+func (c *Config[T]) defaults(s *state[T], l *loader) {
+	objects := c.role.objects(&s.values)
+	for i := range c.keys {
+		k := &c.keys[i]
+		field := k.valueIn(objects)
+		if d, _ := k.in(c.version); d != null {
+			setText(field, l.host.expand(d))
+		}
+		outside := ""
+		if k.sys != "" {
+			outside = l.options.System(k.sys)
+		}
+		if outside == "" && k.env != "" {
+			outside = l.options.Env(k.env)
+		}
+		if outside == "" {
+			continue
+		}
+		if !setText(field, outside) {
+			l.warn(cmp.Or(k.sys, k.env), outside, "not a Java %s; %s is used", k.Type, text(field))
+		}
+		s.set[k.id()] = true
+	}
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package config
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Ports the launchers preset.
+const (
+	BrokerPort  = 10911
+	NamesrvPort = 9876
+)
+
+func brokerRole() role[BrokerValues] {
+	return role[BrokerValues]{
+		name:    "broker",
+		objects: (*BrokerValues).objects,
+		own:     (*BrokerValues).own,
+		preset: func(v *BrokerValues) {
+			v.Server.ListenPort = BrokerPort
+			v.Store.HaListenPort = 0
+		},
+		finish: finishBroker,
+		refuse: refuseBroker,
+		storeFile: func(_ *BrokerValues, home string) string {
+			return filepath.Join(home, "store/config/broker.properties")
+		},
+		blocked:   []string{"brokerConfigPath", "rocketmqHome", "configBlackList"},
+		blackList: func(v *BrokerValues) string { return v.ConfigBlackList },
+	}
+}
+
+func namesrvRole() role[NamesrvValues] {
+	return role[NamesrvValues]{
+		name:    "namesrv",
+		objects: (*NamesrvValues).objects,
+		own:     (*NamesrvValues).own,
+		preset:  func(v *NamesrvValues) { v.Server.ListenPort = NamesrvPort },
+		finish: func(v *NamesrvValues, l *loader) error {
+			if l.options.File != "" {
+				v.ConfigStorePath = l.options.File
+			}
+			return nil
+		},
+		refuse:    refuseNamesrv,
+		storeFile: func(v *NamesrvValues, _ string) string { return v.ConfigStorePath },
+		blocked:   []string{"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"},
+		blackList: func(v *NamesrvValues) string { return v.ConfigBlackList },
+		remark497: "Can not update config path",
+	}
+}
+
+// finishBroker does what Java's launcher does between reading the file and building the broker.
+func finishBroker(v *BrokerValues, l *loader) error {
+	if l.options.NamesrvAddr != "" {
+		v.NamesrvAddr = l.options.NamesrvAddr
+	}
+	if err := checkNamesrvAddr(v.NamesrvAddr); err != nil {
+		return err
+	}
+	v.ipReason = l.ipReason
+	if value, ok := l.given["brokerIP1"]; ok {
+		v.ipReason = "set by brokerIP1"
+		if trim(value) == "" {
+			v.ipReason = "brokerIP1 is empty"
+		}
+	}
+	if v.Store.HaListenPort <= 0 && v.Server.ListenPort > 0 {
+		v.Store.HaListenPort = v.Server.ListenPort + 1
+	}
+	switch {
+	case v.Store.EnableDLegerCommitLog:
+		v.BrokerID = -1
+	case v.EnableControllerMode:
+	case v.Store.BrokerRole != Slave:
+		if v.BrokerID != 0 {
+			l.warn("brokerId", strconv.FormatInt(v.BrokerID, 10), "a master has brokerId 0, which is used (brokerRole is %s)", v.Store.BrokerRole)
+		}
+		v.BrokerID = 0
+	case v.BrokerID <= 0:
+		return &ExitError{ExitBadValue, "Slave's brokerId must be > 0"}
+	}
+	return nil
+}
+
+// checkNamesrvAddr reports whether every part of a name server list is host:port.
+func checkNamesrvAddr(list string) error {
+	for _, address := range strings.Split(list, ";") {
+		if list == "" {
+			continue
+		}
+		_, port, err := net.SplitHostPort(trim(address))
+		if n, bad := strconv.Atoi(port); err == nil && bad == nil && n >= 0 && n <= 65535 {
+			continue
+		}
+		return &ExitError{ExitBadValue, fmt.Sprintf(
+			"The Name Server Address[%s] illegal, please set it as follows, \"127.0.0.1:9876;192.168.0.1:9876\"", list)}
+	}
+	return nil
+}

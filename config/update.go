@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// BlackListError refuses a hot update (answer code 16, NO_PERMISSION); Error is the remark of the answer.
+type BlackListError struct {
+	Key    string
+	remark string
+}
+
+func (e *BlackListError) Error() string { return e.remark }
+
+// BadValueError refuses a hot update because a value does not fit its key. Java applies the other keys and says
+// nothing; here nothing of the request is applied.
+type BadValueError struct{ Key, Value, Type string }
+
+func (e *BadValueError) Error() string {
+	return fmt.Sprintf("configuration key %s: %q is not a Java %s", e.Key, e.Value, e.Type)
+}
+
+// Change is what an update did.
+type Change struct {
+	Keys    []string // keys of the request that the configuration knows, sorted
+	Ignored []string // keys it does not know; Java drops them in silence
+	SaveErr error    // why the file could not be rewritten; the values hold in memory all the same
+}
+
+// Has reports whether the request named the key, whether or not with a new value.
+func (c Change) Has(key string) bool { return slices.Contains(c.Keys, key) }
+
+// Update is the hot update of codes 25 and 318: body is a properties text in UTF-8. Errors are *BlackListError,
+// *BadValueError, *ExitError for what would also refuse a start, or of a malformed body; then nothing was applied.
+// Otherwise the values hold from now on, the data version counts one up, the file is rewritten, its former content kept
+// in FILE.bak, and subscribers have been told. An empty body changes nothing.
+func (c *Config[T]) Update(body []byte) (Change, error) {
+	if len(body) == 0 {
+		return Change{}, nil
+	}
+	request, err := parse(body)
+	if err != nil {
+		return Change{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.current.Load()
+	next := old.clone()
+	change, settings, err := c.merge(next, request)
+	if err != nil {
+		return Change{}, err
+	}
+	next.version.Counter++
+	next.version.Timestamp = c.now().UnixMilli()
+	c.current.Store(next)
+	change.SaveErr = c.save(next, settings)
+	for _, f := range c.subscribers {
+		f(&old.values, &next.values, change.Keys)
+	}
+	return change, nil
+}
+
+// merge applies a request to a fresh copy of the state. It returns the settings that belong into the file.
+func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[string]string, error) {
+	var change Change
+	settings := map[string]string{}
+	byName := settable(c.keys)
+	shown := c.exposed(s)
+	objects := c.role.objects(&s.values)
+	protect := c.role.own(&s.values).ProtectPathKeys
+	names := slices.Sorted(maps.Keys(request))
+	for _, name := range names {
+		if c.blocked[name] || protect && slices.ContainsFunc(byName[name], func(k *Key) bool { return k.Path }) {
+			return change, nil, c.blackListError(name)
+		}
+	}
+	for _, name := range names {
+		value := utf8Text(request[name])
+		known := false
+		for _, k := range byName[name] {
+			_, inFile := shown[name]
+			if !objects[k.object].exposed && !inFile && !security(k) {
+				continue
+			}
+			known = true
+			if !setText(k.valueIn(objects), value) {
+				return change, nil, &BadValueError{name, value, k.Type}
+			}
+			s.set[k.id()] = true
+		}
+		if _, inFile := shown[name]; inFile {
+			known = true
+			s.extra[name] = value
+		}
+		if !known {
+			change.Ignored = append(change.Ignored, name)
+			continue
+		}
+		change.Keys = append(change.Keys, name)
+		settings[name] = value
+	}
+	return change, settings, c.role.refuse(&s.values)
+}
+
+// security keys are looked at even where Java would drop them unseen, so that asking for enforcement is never answered
+// with success while nothing is enforced.
+func security(k *Key) bool { return k.Object == "AuthConfig" }
+
+func (c *Config[T]) blackListError(key string) error {
+	remark := "Can not update config in black list."
+	if c.version == V497 && c.role.remark497 != "" {
+		remark = c.role.remark497
+	}
+	return &BlackListError{key, remark}
+}
+
+// blockedKeys is the black list of hot update. Like Java's it is computed at start, and it holds for 4.9.7 too.
+func blockedKeys[T any](r role[T], v *T) map[string]bool {
+	blocked := map[string]bool{"compatVersion": true}
+	for _, key := range append(strings.Split(r.blackList(v), ";"), r.blocked...) {
+		if key = trim(key); key != "" {
+			blocked[key] = true
+		}
+	}
+	return blocked
+}
+
+// utf8Text undoes the reading of a UTF-8 body as ISO-8859-1, which garbles everything beyond ASCII in Java.
+func utf8Text(s string) string {
+	raw := make([]byte, 0, len(s))
+	for _, r := range s {
+		if r > 0xff {
+			return s
+		}
+		raw = append(raw, byte(r))
+	}
+	if utf8.Valid(raw) {
+		return string(raw)
+	}
+	return s
+}
+
+// save writes the settings of an update to the file: in place of the lines that set these keys, or at the end, so that
+// comments and all other lines stay. Without -c the whole configuration goes to Java's default place.
+func (c *Config[T]) save(s *state[T], settings map[string]string) error {
+	path := c.file
+	if path == "" {
+		path = c.role.storeFile(&s.values, c.home)
+		settings = c.exposed(s)
+	}
+	if path == "" {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if c.file == "" {
+		return replaceFile(path, old, rewrite(nil, settings))
+	}
+	return replaceFile(path, old, rewrite(old, settings))
+}
+
+// rewrite puts settings into a properties text.
+func rewrite(old []byte, settings map[string]string) []byte {
+	var out []byte
+	written := map[string]bool{}
+	for _, l := range logicalLines(old) {
+		key, _, err := parseLine(l.text)
+		value, replaced := settings[key]
+		if l.comment || err != nil || !replaced {
+			out = append(out, old[l.start:l.end]...)
+			continue
+		}
+		if !written[key] {
+			out = appendSetting(out, key, value)
+			written[key] = true
+		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(settings), compareUTF16) {
+		if !written[key] {
+			out = appendSetting(out, key, settings[key])
+		}
+	}
+	return out
+}
+
+func appendSetting(out []byte, key, value string) []byte {
+	if n := len(out); n > 0 && out[n-1] != '\n' && out[n-1] != '\r' {
+		out = append(out, '\n')
+	}
+	out = append(out, escape(key, " :=#!")...)
+	out = append(out, '=')
+	out = append(out, escape(value, "")...)
+	return append(out, '\n')
+}
+
+// escape writes text so that parse reads it back.
+func escape(s, special string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString("\\n")
+		case r == '\r':
+			b.WriteString("\\r")
+		case r == '\t':
+			b.WriteString("\\t")
+		case r == '\f':
+			b.WriteString("\\f")
+		case r == '\\' || strings.ContainsRune(special, r) || r == ' ' && i == 0:
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r > '~':
+			for _, u := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&b, "\\u%04X", u)
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// replaceFile writes a file so that a crash leaves the old or the new one, and keeps the former content as PATH.bak.
+func replaceFile(path string, old, data []byte) error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if old != nil {
+		if err := writeFile(path+".bak", old, mode); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(path+".tmp", data, mode); err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// String is the JSON text in the answers to getBrokerConfig.
+func (v DataVersion) String() string {
+	return `{"counter":` + strconv.FormatInt(v.Counter, 10) +
+		`,"stateVersion":` + strconv.FormatInt(v.StateVersion, 10) +
+		`,"timestamp":` + strconv.FormatInt(v.Timestamp, 10) + "}"
+}
