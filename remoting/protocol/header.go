@@ -5,14 +5,19 @@ package protocol
 
 //go:generate go run ./gen
 
+import (
+	"slices"
+	"strings"
+)
+
 // Header is a typed custom header: the named fields that travel in a command's extFields.
 // The implementations are generated from the table in headers.txt (see gen/).
 //
 // A decoded header is a view: its strings point into the connection's read buffer and are valid until the handler
 // returns. What is kept longer must be cloned (Clone of the generated type, or strings.Clone of one field).
 type Header interface {
-	// AppendFields adds every field that is present, in the order in which Java declares them; the encoder puts them
-	// into the order in which Java's HashMap prints them.
+	// AppendFields adds every field that is present, in the order in which Java puts them into the extFields map; the
+	// encoder then brings them into the order in which that HashMap prints them.
 	AppendFields(f *Fields)
 	// ParseFields reads the fields by name. A missing field stays absent; unknown names are ignored. Headers that
 	// Java decodes field by field ("fast codec") refuse numbers that do not parse; all others keep the default.
@@ -39,6 +44,23 @@ func (f *Fields) Get(key string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// remove takes out every entry of key: a null value hides the earlier ones.
+func (f *Fields) remove(key string) {
+	f.List = slices.DeleteFunc(f.List, func(e Field) bool { return e.Key == key })
+}
+
+// Clone makes a copy that owns its memory.
+func (f *Fields) Clone() Fields {
+	c := Fields{Present: f.Present}
+	if len(f.List) > 0 {
+		c.List = make([]Field, len(f.List))
+	}
+	for i, e := range f.List {
+		c.List[i] = Field{strings.Clone(e.Key), strings.Clone(e.Value)}
+	}
+	return c
 }
 
 // Add appends an entry and makes the map present.

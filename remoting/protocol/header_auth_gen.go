@@ -20,14 +20,14 @@ type CreateAccessConfigRequestHeader struct {
 }
 
 func (h *CreateAccessConfigRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("whiteRemoteAddress", h.WhiteRemoteAddress)
+	f.addOptString("defaultTopicPerm", h.DefaultTopicPerm)
 	f.addOptString("accessKey", h.AccessKey)
 	f.addOptString("secretKey", h.SecretKey)
-	f.addOptString("whiteRemoteAddress", h.WhiteRemoteAddress)
-	f.addBool("admin", h.Admin)
-	f.addOptString("defaultTopicPerm", h.DefaultTopicPerm)
-	f.addOptString("defaultGroupPerm", h.DefaultGroupPerm)
-	f.addOptString("topicPerms", h.TopicPerms)
 	f.addOptString("groupPerms", h.GroupPerms)
+	f.addOptString("defaultGroupPerm", h.DefaultGroupPerm)
+	f.addBool("admin", h.Admin)
+	f.addOptString("topicPerms", h.TopicPerms)
 }
 
 func (h *CreateAccessConfigRequestHeader) ParseFields(f *Fields) error {
@@ -122,10 +122,10 @@ type GetBrokerAclConfigResponseHeader struct {
 
 func (h *GetBrokerAclConfigResponseHeader) AppendFields(f *Fields) {
 	f.addOptString("version", h.Version)
-	f.addOptString("allAclFileVersion", h.AllAclFileVersion)
 	f.addOptString("brokerName", h.BrokerName)
 	f.addOptString("brokerAddr", h.BrokerAddr)
 	f.addOptString("clusterName", h.ClusterName)
+	f.addOptString("allAclFileVersion", h.AllAclFileVersion)
 }
 
 func (h *GetBrokerAclConfigResponseHeader) ParseFields(f *Fields) error {
@@ -173,8 +173,8 @@ type UpdateGlobalWhiteAddrsConfigRequestHeader struct {
 }
 
 func (h *UpdateGlobalWhiteAddrsConfigRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("globalWhiteAddrs", h.GlobalWhiteAddrs)
 	f.addOptString("aclFileFullPath", h.AclFileFullPath)
+	f.addOptString("globalWhiteAddrs", h.GlobalWhiteAddrs)
 }
 
 func (h *UpdateGlobalWhiteAddrsConfigRequestHeader) ParseFields(f *Fields) error {
@@ -494,9 +494,9 @@ type DeleteAclRequestHeader struct {
 }
 
 func (h *DeleteAclRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("subject", h.Subject)
-	f.addOptString("policyType", h.PolicyType)
 	f.addOptString("resource", h.Resource)
+	f.addOptString("policyType", h.PolicyType)
+	f.addOptString("subject", h.Subject)
 }
 
 func (h *DeleteAclRequestHeader) ParseFields(f *Fields) error {
@@ -573,8 +573,8 @@ type ListAclsRequestHeader struct {
 }
 
 func (h *ListAclsRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("subjectFilter", h.SubjectFilter)
 	f.addOptString("resourceFilter", h.ResourceFilter)
+	f.addOptString("subjectFilter", h.SubjectFilter)
 }
 
 func (h *ListAclsRequestHeader) ParseFields(f *Fields) error {

@@ -49,8 +49,8 @@ type ViewBrokerStatsDataRequestHeader struct {
 }
 
 func (h *ViewBrokerStatsDataRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("statsName", h.StatsName)
 	f.addOptString("statsKey", h.StatsKey)
+	f.addOptString("statsName", h.StatsName)
 }
 
 func (h *ViewBrokerStatsDataRequestHeader) ParseFields(f *Fields) error {
@@ -199,9 +199,9 @@ type RemoveBrokerRequestHeader struct {
 }
 
 func (h *RemoveBrokerRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("brokerName", h.BrokerName)
-	f.addOptString("brokerClusterName", h.BrokerClusterName)
 	f.addOptInt64("brokerId", h.BrokerID)
+	f.addOptString("brokerClusterName", h.BrokerClusterName)
+	f.addOptString("brokerName", h.BrokerName)
 }
 
 func (h *RemoveBrokerRequestHeader) ParseFields(f *Fields) error {

@@ -13,7 +13,10 @@ type HeartbeatRequestHeader struct {
 }
 
 func (h *HeartbeatRequestHeader) AppendFields(f *Fields) {
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *HeartbeatRequestHeader) ParseFields(f *Fields) error {
@@ -48,10 +51,13 @@ type UnregisterClientRequestHeader struct {
 }
 
 func (h *UnregisterClientRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("clientID", h.ClientID)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("producerGroup", h.ProducerGroup)
+	f.addOptString("clientID", h.ClientID)
 	f.addOptString("consumerGroup", h.ConsumerGroup)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *UnregisterClientRequestHeader) ParseFields(f *Fields) error {
@@ -114,7 +120,10 @@ type GetConsumerListByGroupRequestHeader struct {
 
 func (h *GetConsumerListByGroupRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("consumerGroup", h.ConsumerGroup)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetConsumerListByGroupRequestHeader) ParseFields(f *Fields) error {
@@ -171,7 +180,10 @@ type NotifyConsumerIdsChangedRequestHeader struct {
 
 func (h *NotifyConsumerIdsChangedRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("consumerGroup", h.ConsumerGroup)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *NotifyConsumerIdsChangedRequestHeader) ParseFields(f *Fields) error {
@@ -209,7 +221,10 @@ type LockBatchMqRequestHeader struct {
 }
 
 func (h *LockBatchMqRequestHeader) AppendFields(f *Fields) {
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *LockBatchMqRequestHeader) ParseFields(f *Fields) error {
@@ -241,7 +256,10 @@ type UnlockBatchMqRequestHeader struct {
 }
 
 func (h *UnlockBatchMqRequestHeader) AppendFields(f *Fields) {
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *UnlockBatchMqRequestHeader) ParseFields(f *Fields) error {
@@ -274,8 +292,11 @@ type GetConsumerConnectionListRequestHeader struct {
 }
 
 func (h *GetConsumerConnectionListRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("consumerGroup", h.ConsumerGroup)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetConsumerConnectionListRequestHeader) ParseFields(f *Fields) error {
@@ -314,8 +335,11 @@ type GetProducerConnectionListRequestHeader struct {
 }
 
 func (h *GetProducerConnectionListRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("producerGroup", h.ProducerGroup)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetProducerConnectionListRequestHeader) ParseFields(f *Fields) error {
@@ -356,10 +380,13 @@ type GetConsumerRunningInfoRequestHeader struct {
 }
 
 func (h *GetConsumerRunningInfoRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("consumerGroup", h.ConsumerGroup)
-	f.addOptString("clientId", h.ClientID)
 	f.addBool("jstackEnable", h.JstackEnable)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptString("consumerGroup", h.ConsumerGroup)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("clientId", h.ClientID)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetConsumerRunningInfoRequestHeader) ParseFields(f *Fields) error {
@@ -409,14 +436,18 @@ type ConsumeMessageDirectlyResultRequestHeader struct {
 }
 
 func (h *ConsumeMessageDirectlyResultRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("consumerGroup", h.ConsumerGroup)
-	f.addOptString("clientId", h.ClientID)
 	f.addOptString("msgId", h.MsgID)
-	f.addOptString("brokerName", h.BrokerName)
 	f.addOptString("topic", h.Topic)
+	f.addOptString("consumerGroup", h.ConsumerGroup)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
 	f.addOptInt32("topicSysFlag", h.TopicSysFlag)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("brokerName", h.BrokerName)
+	f.addOptString("clientId", h.ClientID)
 	f.addOptInt32("groupSysFlag", h.GroupSysFlag)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *ConsumeMessageDirectlyResultRequestHeader) ParseFields(f *Fields) error {

@@ -16,10 +16,10 @@ type AlterSyncStateSetRequestHeader struct {
 }
 
 func (h *AlterSyncStateSetRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("brokerName", h.BrokerName)
+	f.addInt64("invokeTime", h.InvokeTime)
 	f.addOptInt64("masterBrokerId", h.MasterBrokerID)
 	f.addOptInt32("masterEpoch", h.MasterEpoch)
-	f.addInt64("invokeTime", h.InvokeTime)
+	f.addOptString("brokerName", h.BrokerName)
 }
 
 func (h *AlterSyncStateSetRequestHeader) ParseFields(f *Fields) error {
@@ -102,11 +102,11 @@ func NewElectMasterRequestHeader() *ElectMasterRequestHeader {
 }
 
 func (h *ElectMasterRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
-	f.addOptString("brokerName", h.BrokerName)
-	f.addOptInt64("brokerId", h.BrokerID)
-	f.addOptBool("designateElect", h.DesignateElect)
 	f.addOptInt64("invokeTime", h.InvokeTime)
+	f.addOptString("clusterName", h.ClusterName)
+	f.addOptInt64("brokerId", h.BrokerID)
+	f.addOptString("brokerName", h.BrokerName)
+	f.addOptBool("designateElect", h.DesignateElect)
 }
 
 func (h *ElectMasterRequestHeader) ParseFields(f *Fields) error {
@@ -153,10 +153,10 @@ type ElectMasterResponseHeader struct {
 }
 
 func (h *ElectMasterResponseHeader) AppendFields(f *Fields) {
-	f.addOptInt64("masterBrokerId", h.MasterBrokerID)
-	f.addOptString("masterAddress", h.MasterAddress)
 	f.addOptInt32("masterEpoch", h.MasterEpoch)
 	f.addOptInt32("syncStateSetEpoch", h.SyncStateSetEpoch)
+	f.addOptInt64("masterBrokerId", h.MasterBrokerID)
+	f.addOptString("masterAddress", h.MasterAddress)
 }
 
 func (h *ElectMasterResponseHeader) ParseFields(f *Fields) error {
@@ -201,11 +201,11 @@ type RegisterBrokerToControllerRequestHeader struct {
 }
 
 func (h *RegisterBrokerToControllerRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
-	f.addOptString("brokerName", h.BrokerName)
-	f.addOptInt64("brokerId", h.BrokerID)
-	f.addOptString("brokerAddress", h.BrokerAddress)
 	f.addInt64("invokeTime", h.InvokeTime)
+	f.addOptString("clusterName", h.ClusterName)
+	f.addOptInt64("brokerId", h.BrokerID)
+	f.addOptString("brokerName", h.BrokerName)
+	f.addOptString("brokerAddress", h.BrokerAddress)
 }
 
 func (h *RegisterBrokerToControllerRequestHeader) ParseFields(f *Fields) error {
@@ -255,12 +255,12 @@ type RegisterBrokerToControllerResponseHeader struct {
 }
 
 func (h *RegisterBrokerToControllerResponseHeader) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
+	f.addOptInt32("masterEpoch", h.MasterEpoch)
 	f.addOptString("brokerName", h.BrokerName)
+	f.addOptInt32("syncStateSetEpoch", h.SyncStateSetEpoch)
 	f.addOptInt64("masterBrokerId", h.MasterBrokerID)
 	f.addOptString("masterAddress", h.MasterAddress)
-	f.addOptInt32("masterEpoch", h.MasterEpoch)
-	f.addOptInt32("syncStateSetEpoch", h.SyncStateSetEpoch)
+	f.addOptString("clusterName", h.ClusterName)
 }
 
 func (h *RegisterBrokerToControllerResponseHeader) ParseFields(f *Fields) error {
@@ -344,9 +344,9 @@ type GetReplicaInfoResponseHeader struct {
 }
 
 func (h *GetReplicaInfoResponseHeader) AppendFields(f *Fields) {
+	f.addOptInt32("masterEpoch", h.MasterEpoch)
 	f.addOptInt64("masterBrokerId", h.MasterBrokerID)
 	f.addOptString("masterAddress", h.MasterAddress)
-	f.addOptInt32("masterEpoch", h.MasterEpoch)
 }
 
 func (h *GetReplicaInfoResponseHeader) ParseFields(f *Fields) error {
@@ -389,10 +389,10 @@ type GetMetaDataResponseHeader struct {
 }
 
 func (h *GetMetaDataResponseHeader) AppendFields(f *Fields) {
-	f.addOptString("group", h.Group)
+	f.addBool("isLeader", h.IsLeader)
 	f.addOptString("controllerLeaderId", h.ControllerLeaderID)
 	f.addOptString("controllerLeaderAddress", h.ControllerLeaderAddress)
-	f.addBool("isLeader", h.IsLeader)
+	f.addOptString("group", h.Group)
 	f.addOptString("peers", h.Peers)
 }
 
@@ -442,9 +442,9 @@ type NotifyBrokerRoleChangedRequestHeader struct {
 }
 
 func (h *NotifyBrokerRoleChangedRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("masterAddress", h.MasterAddress)
-	f.addOptInt32("masterEpoch", h.MasterEpoch)
 	f.addOptInt32("syncStateSetEpoch", h.SyncStateSetEpoch)
+	f.addOptInt32("masterEpoch", h.MasterEpoch)
+	f.addOptString("masterAddress", h.MasterAddress)
 	f.addOptInt64("masterBrokerId", h.MasterBrokerID)
 }
 
@@ -490,11 +490,11 @@ type CleanControllerBrokerDataRequestHeader struct {
 }
 
 func (h *CleanControllerBrokerDataRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
 	f.addOptString("brokerName", h.BrokerName)
-	f.addOptString("brokerControllerIdsToClean", h.BrokerControllerIdsToClean)
-	f.addBool("isCleanLivingBroker", h.IsCleanLivingBroker)
 	f.addInt64("invokeTime", h.InvokeTime)
+	f.addOptString("clusterName", h.ClusterName)
+	f.addBool("isCleanLivingBroker", h.IsCleanLivingBroker)
+	f.addOptString("brokerControllerIdsToClean", h.BrokerControllerIdsToClean)
 }
 
 func (h *CleanControllerBrokerDataRequestHeader) ParseFields(f *Fields) error {
@@ -540,8 +540,8 @@ type GetNextBrokerIdRequestHeader struct {
 }
 
 func (h *GetNextBrokerIdRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
 	f.addOptString("brokerName", h.BrokerName)
+	f.addOptString("clusterName", h.ClusterName)
 }
 
 func (h *GetNextBrokerIdRequestHeader) ParseFields(f *Fields) error {
@@ -582,8 +582,8 @@ type GetNextBrokerIdResponseHeader struct {
 
 func (h *GetNextBrokerIdResponseHeader) AppendFields(f *Fields) {
 	f.addOptString("clusterName", h.ClusterName)
-	f.addOptString("brokerName", h.BrokerName)
 	f.addOptInt64("nextBrokerId", h.NextBrokerID)
+	f.addOptString("brokerName", h.BrokerName)
 }
 
 func (h *GetNextBrokerIdResponseHeader) ParseFields(f *Fields) error {
@@ -626,10 +626,10 @@ type ApplyBrokerIdRequestHeader struct {
 }
 
 func (h *ApplyBrokerIdRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
 	f.addOptString("brokerName", h.BrokerName)
 	f.addOptInt64("appliedBrokerId", h.AppliedBrokerID)
 	f.addOptString("registerCheckCode", h.RegisterCheckCode)
+	f.addOptString("clusterName", h.ClusterName)
 }
 
 func (h *ApplyBrokerIdRequestHeader) ParseFields(f *Fields) error {
@@ -673,8 +673,8 @@ type ApplyBrokerIdResponseHeader struct {
 }
 
 func (h *ApplyBrokerIdResponseHeader) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
 	f.addOptString("brokerName", h.BrokerName)
+	f.addOptString("clusterName", h.ClusterName)
 }
 
 func (h *ApplyBrokerIdResponseHeader) ParseFields(f *Fields) error {
@@ -714,8 +714,8 @@ type BrokerCloseChannelRequest struct {
 }
 
 func (h *BrokerCloseChannelRequest) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
 	f.addOptString("brokerName", h.BrokerName)
+	f.addOptString("clusterName", h.ClusterName)
 	f.addOptInt64("brokerId", h.BrokerID)
 }
 
@@ -825,8 +825,8 @@ type GetBrokerLiveInfoRequest struct {
 }
 
 func (h *GetBrokerLiveInfoRequest) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
 	f.addOptString("brokerName", h.BrokerName)
+	f.addOptString("clusterName", h.ClusterName)
 	f.addOptInt64("brokerId", h.BrokerID)
 }
 
@@ -928,17 +928,17 @@ type RaftBrokerHeartBeatEventRequest struct {
 }
 
 func (h *RaftBrokerHeartBeatEventRequest) AppendFields(f *Fields) {
-	f.addOptString("clusterNameIdentityInfo", h.ClusterNameIdentityInfo)
-	f.addOptString("brokerNameIdentityInfo", h.BrokerNameIdentityInfo)
-	f.addOptInt64("brokerIdIdentityInfo", h.BrokerIdIdentityInfo)
-	f.addOptString("brokerName", h.BrokerName)
-	f.addOptString("brokerAddr", h.BrokerAddr)
-	f.addOptInt64("heartbeatTimeoutMillis", h.HeartbeatTimeoutMillis)
-	f.addOptInt64("brokerId", h.BrokerID)
-	f.addOptInt64("lastUpdateTimestamp", h.LastUpdateTimestamp)
 	f.addOptInt32("epoch", h.Epoch)
 	f.addOptInt64("maxOffset", h.MaxOffset)
+	f.addOptString("brokerAddr", h.BrokerAddr)
+	f.addOptString("brokerName", h.BrokerName)
+	f.addOptString("brokerNameIdentityInfo", h.BrokerNameIdentityInfo)
+	f.addOptInt64("brokerId", h.BrokerID)
+	f.addOptInt64("lastUpdateTimestamp", h.LastUpdateTimestamp)
+	f.addOptInt64("heartbeatTimeoutMillis", h.HeartbeatTimeoutMillis)
 	f.addOptInt64("confirmOffset", h.ConfirmOffset)
+	f.addOptInt64("brokerIdIdentityInfo", h.BrokerIdIdentityInfo)
+	f.addOptString("clusterNameIdentityInfo", h.ClusterNameIdentityInfo)
 	f.addOptInt32("electionPriority", h.ElectionPriority)
 }
 

@@ -18,12 +18,16 @@ type StatisticsMessagesRequestHeader struct {
 }
 
 func (h *StatisticsMessagesRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("consumerGroup", h.ConsumerGroup)
-	f.addOptString("topic", h.Topic)
 	f.addInt32("queueId", h.QueueID)
-	f.addInt64("fromTime", h.FromTime)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("consumerGroup", h.ConsumerGroup)
 	f.addInt64("toTime", h.ToTime)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptString("topic", h.Topic)
+	f.addInt64("fromTime", h.FromTime)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *StatisticsMessagesRequestHeader) ParseFields(f *Fields) error {
@@ -73,9 +77,9 @@ type CheckTransactionStateResponseHeader struct {
 }
 
 func (h *CheckTransactionStateResponseHeader) AppendFields(f *Fields) {
+	f.addOptInt64("commitLogOffset", h.CommitLogOffset)
 	f.addOptString("producerGroup", h.ProducerGroup)
 	f.addOptInt64("tranStateTableOffset", h.TranStateTableOffset)
-	f.addOptInt64("commitLogOffset", h.CommitLogOffset)
 	f.addOptInt32("commitOrRollback", h.CommitOrRollback)
 }
 
@@ -147,20 +151,24 @@ type SendMessageRequestHeader struct {
 }
 
 func (h *SendMessageRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("producerGroup", h.ProducerGroup)
-	f.addOptString("topic", h.Topic)
-	f.addOptString("defaultTopic", h.DefaultTopic)
-	f.addOptInt32("defaultTopicQueueNums", h.DefaultTopicQueueNums)
-	f.addOptInt32("queueId", h.QueueID)
-	f.addOptInt32("sysFlag", h.SysFlag)
-	f.addOptInt64("bornTimestamp", h.BornTimestamp)
-	f.addOptInt32("flag", h.Flag)
-	f.addOptString("properties", h.Properties)
-	f.addOptInt32("reconsumeTimes", h.ReconsumeTimes)
-	f.addOptBool("unitMode", h.UnitMode)
-	f.addOptBool("batch", h.Batch)
 	f.addOptInt32("maxReconsumeTimes", h.MaxReconsumeTimes)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptString("producerGroup", h.ProducerGroup)
+	f.addOptString("ns", h.Ns)
+	f.addOptString("topic", h.Topic)
+	f.addOptInt64("bornTimestamp", h.BornTimestamp)
+	f.addOptBool("lo", h.Lo)
+	f.addOptString("properties", h.Properties)
+	f.addOptInt32("queueId", h.QueueID)
+	f.addOptInt32("flag", h.Flag)
+	f.addOptString("bname", h.Bname)
+	f.addOptInt32("sysFlag", h.SysFlag)
+	f.addOptInt32("reconsumeTimes", h.ReconsumeTimes)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("batch", h.Batch)
+	f.addOptBool("unitMode", h.UnitMode)
+	f.addOptInt32("defaultTopicQueueNums", h.DefaultTopicQueueNums)
+	f.addOptString("defaultTopic", h.DefaultTopic)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *SendMessageRequestHeader) ParseFields(f *Fields) error {
@@ -231,6 +239,15 @@ type SendMessageResponseHeader struct {
 
 func (h *SendMessageResponseHeader) AppendFields(f *Fields) {
 	f.addOptString("msgId", h.MsgID)
+	f.addOptString("recallHandle", h.RecallHandle)
+	f.addOptInt64("queueOffset", h.QueueOffset)
+	f.addOptString("batchUniqId", h.BatchUniqID)
+	f.addOptString("transactionId", h.TransactionID)
+	f.addOptInt32("queueId", h.QueueID)
+}
+
+func (h *SendMessageResponseHeader) appendDeclared(f *Fields) {
+	f.addOptString("msgId", h.MsgID)
 	f.addOptInt32("queueId", h.QueueID)
 	f.addOptInt64("queueOffset", h.QueueOffset)
 	f.addOptString("transactionId", h.TransactionID)
@@ -293,14 +310,17 @@ type ConsumerSendMsgBackRequestHeader struct {
 }
 
 func (h *ConsumerSendMsgBackRequestHeader) AppendFields(f *Fields) {
-	f.addOptInt64("offset", h.Offset)
-	f.addOptString("group", h.Group)
-	f.addOptInt32("delayLevel", h.DelayLevel)
-	f.addOptString("originMsgId", h.OriginMsgID)
-	f.addOptString("originTopic", h.OriginTopic)
-	f.addBool("unitMode", h.UnitMode)
 	f.addOptInt32("maxReconsumeTimes", h.MaxReconsumeTimes)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptString("originTopic", h.OriginTopic)
+	f.addOptBool("oway", h.Oway)
+	f.addOptInt32("delayLevel", h.DelayLevel)
+	f.addOptInt64("offset", h.Offset)
+	f.addOptString("originMsgId", h.OriginMsgID)
+	f.addOptString("group", h.Group)
+	f.addBool("unitMode", h.UnitMode)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *ConsumerSendMsgBackRequestHeader) ParseFields(f *Fields) error {
@@ -348,6 +368,7 @@ func (h *ConsumerSendMsgBackRequestHeader) own() {
 
 // EndTransactionRequestHeader belongs to END_TRANSACTION.
 type EndTransactionRequestHeader struct {
+	Topic                Opt[string] // 5.x only
 	ProducerGroup        Opt[string] // required
 	TranStateTableOffset Opt[int64]  // required
 	CommitLogOffset      Opt[int64]  // required
@@ -355,7 +376,6 @@ type EndTransactionRequestHeader struct {
 	FromTransactionCheck Opt[bool]   // default false
 	MsgID                Opt[string] // required
 	TransactionID        Opt[string]
-	Topic                Opt[string] // 5.x only
 	RpcRequestHeader
 }
 
@@ -365,15 +385,18 @@ func NewEndTransactionRequestHeader() *EndTransactionRequestHeader {
 }
 
 func (h *EndTransactionRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("producerGroup", h.ProducerGroup)
-	f.addOptInt64("tranStateTableOffset", h.TranStateTableOffset)
-	f.addOptInt64("commitLogOffset", h.CommitLogOffset)
-	f.addOptInt32("commitOrRollback", h.CommitOrRollback)
-	f.addOptBool("fromTransactionCheck", h.FromTransactionCheck)
-	f.addOptString("msgId", h.MsgID)
 	f.addOptString("transactionId", h.TransactionID)
+	f.addOptBool("fromTransactionCheck", h.FromTransactionCheck)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
 	f.addOptString("topic", h.Topic)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("msgId", h.MsgID)
+	f.addOptBool("oway", h.Oway)
+	f.addOptInt64("tranStateTableOffset", h.TranStateTableOffset)
+	f.addOptInt32("commitOrRollback", h.CommitOrRollback)
+	f.addOptInt64("commitLogOffset", h.CommitLogOffset)
+	f.addOptString("producerGroup", h.ProducerGroup)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *EndTransactionRequestHeader) ParseFields(f *Fields) error {
@@ -386,6 +409,8 @@ func (h *EndTransactionRequestHeader) ParseFields(f *Fields) error {
 
 func (h *EndTransactionRequestHeader) parse(e *Field) {
 	switch e.Key {
+	case "topic":
+		h.Topic = Some(e.Value)
 	case "producerGroup":
 		h.ProducerGroup = Some(e.Value)
 	case "tranStateTableOffset":
@@ -400,8 +425,6 @@ func (h *EndTransactionRequestHeader) parse(e *Field) {
 		h.MsgID = Some(e.Value)
 	case "transactionId":
 		h.TransactionID = Some(e.Value)
-	case "topic":
-		h.Topic = Some(e.Value)
 	default:
 		h.RpcRequestHeader.parse(e)
 	}
@@ -415,32 +438,35 @@ func (h *EndTransactionRequestHeader) Clone() *EndTransactionRequestHeader {
 }
 
 func (h *EndTransactionRequestHeader) own() {
+	own(&h.Topic)
 	own(&h.ProducerGroup)
 	own(&h.MsgID)
 	own(&h.TransactionID)
-	own(&h.Topic)
 	h.RpcRequestHeader.own()
 }
 
 // CheckTransactionStateRequestHeader belongs to CHECK_TRANSACTION_STATE.
 type CheckTransactionStateRequestHeader struct {
-	TranStateTableOffset Opt[int64] // required
-	CommitLogOffset      Opt[int64] // required
+	Topic                Opt[string] // 5.x only
+	TranStateTableOffset Opt[int64]  // required
+	CommitLogOffset      Opt[int64]  // required
 	MsgID                Opt[string]
 	TransactionID        Opt[string]
 	OffsetMsgID          Opt[string]
-	Topic                Opt[string] // 5.x only
 	RpcRequestHeader
 }
 
 func (h *CheckTransactionStateRequestHeader) AppendFields(f *Fields) {
 	f.addOptInt64("tranStateTableOffset", h.TranStateTableOffset)
-	f.addOptInt64("commitLogOffset", h.CommitLogOffset)
-	f.addOptString("msgId", h.MsgID)
-	f.addOptString("transactionId", h.TransactionID)
 	f.addOptString("offsetMsgId", h.OffsetMsgID)
 	f.addOptString("topic", h.Topic)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("msgId", h.MsgID)
+	f.addOptString("transactionId", h.TransactionID)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptInt64("commitLogOffset", h.CommitLogOffset)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *CheckTransactionStateRequestHeader) ParseFields(f *Fields) error {
@@ -453,6 +479,8 @@ func (h *CheckTransactionStateRequestHeader) ParseFields(f *Fields) error {
 
 func (h *CheckTransactionStateRequestHeader) parse(e *Field) {
 	switch e.Key {
+	case "topic":
+		h.Topic = Some(e.Value)
 	case "tranStateTableOffset":
 		setOptInt64(&h.TranStateTableOffset, e.Value)
 	case "commitLogOffset":
@@ -463,8 +491,6 @@ func (h *CheckTransactionStateRequestHeader) parse(e *Field) {
 		h.TransactionID = Some(e.Value)
 	case "offsetMsgId":
 		h.OffsetMsgID = Some(e.Value)
-	case "topic":
-		h.Topic = Some(e.Value)
 	default:
 		h.RpcRequestHeader.parse(e)
 	}
@@ -478,10 +504,10 @@ func (h *CheckTransactionStateRequestHeader) Clone() *CheckTransactionStateReque
 }
 
 func (h *CheckTransactionStateRequestHeader) own() {
+	own(&h.Topic)
 	own(&h.MsgID)
 	own(&h.TransactionID)
 	own(&h.OffsetMsgID)
-	own(&h.Topic)
 	h.RpcRequestHeader.own()
 }
 
@@ -505,6 +531,28 @@ type SendMessageRequestHeaderV2 struct {
 }
 
 func (h *SendMessageRequestHeaderV2) AppendFields(f *Fields) {
+	f.addOptString("n", h.N)
+	f.addOptInt32("l", h.L)
+	f.addOptBool("m", h.M)
+	f.addOptInt32("j", h.J)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("k", h.K)
+	f.addOptInt32("h", h.H)
+	f.addOptString("i", h.I)
+	f.addOptInt32("f", h.F)
+	f.addOptInt64("g", h.G)
+	f.addOptInt32("d", h.D)
+	f.addOptInt32("e", h.E)
+	f.addOptString("b", h.B)
+	f.addOptString("c", h.C)
+	f.addOptBool("lo", h.Lo)
+	f.addOptString("a", h.A)
+	f.addOptString("bname", h.Bname)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("nsd", h.Nsd)
+}
+
+func (h *SendMessageRequestHeaderV2) appendDeclared(f *Fields) {
 	f.addOptString("a", h.A)
 	f.addOptString("b", h.B)
 	f.addOptString("c", h.C)
@@ -519,7 +567,11 @@ func (h *SendMessageRequestHeaderV2) AppendFields(f *Fields) {
 	f.addOptInt32("l", h.L)
 	f.addOptBool("m", h.M)
 	f.addOptString("n", h.N)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("nsd", h.Nsd)
+	f.addOptBool("oway", h.Oway)
 }
 
 func (h *SendMessageRequestHeaderV2) ParseFields(f *Fields) error {
@@ -644,21 +696,25 @@ type ReplyMessageRequestHeader struct {
 }
 
 func (h *ReplyMessageRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("producerGroup", h.ProducerGroup)
 	f.addOptString("topic", h.Topic)
+	f.addOptString("ns", h.Ns)
+	f.addOptInt64("bornTimestamp", h.BornTimestamp)
+	f.addOptString("storeHost", h.StoreHost)
+	f.addOptString("properties", h.Properties)
+	f.addOptString("producerGroup", h.ProducerGroup)
+	f.addOptBool("lo", h.Lo)
+	f.addBool("unitMode", h.UnitMode)
+	f.addOptString("bname", h.Bname)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("defaultTopic", h.DefaultTopic)
+	f.addOptString("bornHost", h.BornHost)
 	f.addOptInt32("defaultTopicQueueNums", h.DefaultTopicQueueNums)
 	f.addOptInt32("queueId", h.QueueID)
-	f.addOptInt32("sysFlag", h.SysFlag)
-	f.addOptInt64("bornTimestamp", h.BornTimestamp)
 	f.addOptInt32("flag", h.Flag)
-	f.addOptString("properties", h.Properties)
+	f.addOptInt32("sysFlag", h.SysFlag)
 	f.addOptInt32("reconsumeTimes", h.ReconsumeTimes)
-	f.addBool("unitMode", h.UnitMode)
-	f.addOptString("bornHost", h.BornHost)
-	f.addOptString("storeHost", h.StoreHost)
 	f.addInt64("storeTimestamp", h.StoreTimestamp)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *ReplyMessageRequestHeader) ParseFields(f *Fields) error {
@@ -731,9 +787,13 @@ type RecallMessageRequestHeader struct {
 
 func (h *RecallMessageRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("producerGroup", h.ProducerGroup)
-	f.addOptString("topic", h.Topic)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("recallHandle", h.RecallHandle)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *RecallMessageRequestHeader) ParseFields(f *Fields) error {

@@ -134,8 +134,8 @@ type DeleteKVConfigRequestHeader struct {
 }
 
 func (h *DeleteKVConfigRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("namespace", h.Namespace)
 	f.addOptString("key", h.Key)
+	f.addOptString("namespace", h.Namespace)
 }
 
 func (h *DeleteKVConfigRequestHeader) ParseFields(f *Fields) error {
@@ -186,15 +186,15 @@ func NewRegisterBrokerRequestHeader() *RegisterBrokerRequestHeader {
 }
 
 func (h *RegisterBrokerRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("brokerName", h.BrokerName)
-	f.addOptString("brokerAddr", h.BrokerAddr)
-	f.addOptString("clusterName", h.ClusterName)
-	f.addOptString("haServerAddr", h.HaServerAddr)
 	f.addOptInt64("brokerId", h.BrokerID)
-	f.addBool("compressed", h.Compressed)
 	f.addOptInt32("bodyCrc32", h.BodyCrc32)
 	f.addOptInt64("heartbeatTimeoutMillis", h.HeartbeatTimeoutMillis)
+	f.addOptString("clusterName", h.ClusterName)
+	f.addOptString("haServerAddr", h.HaServerAddr)
+	f.addBool("compressed", h.Compressed)
+	f.addOptString("brokerAddr", h.BrokerAddr)
 	f.addOptBool("enableActingMaster", h.EnableActingMaster)
+	f.addOptString("brokerName", h.BrokerName)
 }
 
 func (h *RegisterBrokerRequestHeader) ParseFields(f *Fields) error {
@@ -339,9 +339,13 @@ type GetRouteInfoRequestHeader struct {
 }
 
 func (h *GetRouteInfoRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
 	f.addOptBool("acceptStandardJsonOnly", h.AcceptStandardJsonOnly)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetRouteInfoRequestHeader) ParseFields(f *Fields) error {
@@ -451,9 +455,13 @@ type DeleteTopicFromNamesrvRequestHeader struct {
 }
 
 func (h *DeleteTopicFromNamesrvRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("clusterName", h.ClusterName)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *DeleteTopicFromNamesrvRequestHeader) ParseFields(f *Fields) error {
@@ -600,8 +608,8 @@ type RegisterFilterServerResponseHeader struct {
 }
 
 func (h *RegisterFilterServerResponseHeader) AppendFields(f *Fields) {
-	f.addOptString("brokerName", h.BrokerName)
 	f.addInt64("brokerId", h.BrokerID)
+	f.addOptString("brokerName", h.BrokerName)
 }
 
 func (h *RegisterFilterServerResponseHeader) ParseFields(f *Fields) error {
@@ -641,10 +649,10 @@ type RegisterMessageFilterClassRequestHeader struct {
 }
 
 func (h *RegisterMessageFilterClassRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("consumerGroup", h.ConsumerGroup)
-	f.addOptString("topic", h.Topic)
 	f.addOptString("className", h.ClassName)
+	f.addOptString("topic", h.Topic)
 	f.addOptInt32("classCRC", h.ClassCRC)
+	f.addOptString("consumerGroup", h.ConsumerGroup)
 }
 
 func (h *RegisterMessageFilterClassRequestHeader) ParseFields(f *Fields) error {
@@ -690,10 +698,10 @@ type QueryDataVersionRequestHeader struct {
 }
 
 func (h *QueryDataVersionRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("brokerName", h.BrokerName)
-	f.addOptString("brokerAddr", h.BrokerAddr)
 	f.addOptString("clusterName", h.ClusterName)
 	f.addOptInt64("brokerId", h.BrokerID)
+	f.addOptString("brokerName", h.BrokerName)
+	f.addOptString("brokerAddr", h.BrokerAddr)
 }
 
 func (h *QueryDataVersionRequestHeader) ParseFields(f *Fields) error {
@@ -838,8 +846,8 @@ type GetBrokerMemberGroupRequestHeader struct {
 }
 
 func (h *GetBrokerMemberGroupRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
 	f.addOptString("brokerName", h.BrokerName)
+	f.addOptString("clusterName", h.ClusterName)
 }
 
 func (h *GetBrokerMemberGroupRequestHeader) ParseFields(f *Fields) error {
@@ -885,15 +893,15 @@ type BrokerHeartbeatRequestHeader struct {
 }
 
 func (h *BrokerHeartbeatRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("clusterName", h.ClusterName)
-	f.addOptString("brokerAddr", h.BrokerAddr)
-	f.addOptString("brokerName", h.BrokerName)
 	f.addOptInt64("brokerId", h.BrokerID)
-	f.addOptInt32("epoch", h.Epoch)
-	f.addOptInt64("maxOffset", h.MaxOffset)
 	f.addOptInt64("confirmOffset", h.ConfirmOffset)
 	f.addOptInt64("heartbeatTimeoutMills", h.HeartbeatTimeoutMills)
+	f.addOptString("clusterName", h.ClusterName)
 	f.addOptInt32("electionPriority", h.ElectionPriority)
+	f.addOptInt32("epoch", h.Epoch)
+	f.addOptInt64("maxOffset", h.MaxOffset)
+	f.addOptString("brokerAddr", h.BrokerAddr)
+	f.addOptString("brokerName", h.BrokerName)
 }
 
 func (h *BrokerHeartbeatRequestHeader) ParseFields(f *Fields) error {
@@ -950,10 +958,10 @@ type NotifyMinBrokerIdChangeRequestHeader struct {
 }
 
 func (h *NotifyMinBrokerIdChangeRequestHeader) AppendFields(f *Fields) {
-	f.addOptInt64("minBrokerId", h.MinBrokerID)
+	f.addOptString("offlineBrokerAddr", h.OfflineBrokerAddr)
 	f.addOptString("brokerName", h.BrokerName)
 	f.addOptString("minBrokerAddr", h.MinBrokerAddr)
-	f.addOptString("offlineBrokerAddr", h.OfflineBrokerAddr)
+	f.addOptInt64("minBrokerId", h.MinBrokerID)
 	f.addOptString("haBrokerAddr", h.HaBrokerAddr)
 }
 

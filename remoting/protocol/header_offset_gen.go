@@ -17,11 +17,15 @@ type QueryConsumerOffsetRequestHeader struct {
 }
 
 func (h *QueryConsumerOffsetRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("consumerGroup", h.ConsumerGroup)
 	f.addOptString("topic", h.Topic)
-	f.addOptInt32("queueId", h.QueueID)
 	f.addOptBool("setZeroIfNotFound", h.SetZeroIfNotFound)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("consumerGroup", h.ConsumerGroup)
+	f.addOptInt32("queueId", h.QueueID)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *QueryConsumerOffsetRequestHeader) ParseFields(f *Fields) error {
@@ -103,11 +107,15 @@ type UpdateConsumerOffsetRequestHeader struct {
 }
 
 func (h *UpdateConsumerOffsetRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("consumerGroup", h.ConsumerGroup)
-	f.addOptString("topic", h.Topic)
 	f.addOptInt32("queueId", h.QueueID)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptInt64("commitOffset", h.CommitOffset)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptString("topic", h.Topic)
+	f.addOptString("consumerGroup", h.ConsumerGroup)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *UpdateConsumerOffsetRequestHeader) ParseFields(f *Fields) error {
@@ -172,10 +180,14 @@ type GetConsumeStatsRequestHeader struct {
 }
 
 func (h *GetConsumeStatsRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("topicList", h.TopicList)
 	f.addOptString("consumerGroup", h.ConsumerGroup)
 	f.addOptString("topic", h.Topic)
-	f.addOptString("topicList", h.TopicList)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetConsumeStatsRequestHeader) ParseFields(f *Fields) error {
@@ -230,13 +242,17 @@ func NewResetOffsetRequestHeader() *ResetOffsetRequestHeader {
 }
 
 func (h *ResetOffsetRequestHeader) AppendFields(f *Fields) {
+	f.addBool("isForce", h.IsForce)
 	f.addOptString("topic", h.Topic)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
 	f.addOptString("group", h.Group)
 	f.addInt64("timestamp", h.Timestamp)
-	f.addBool("isForce", h.IsForce)
+	f.addOptBool("oway", h.Oway)
 	f.addInt32("queueId", h.QueueID)
 	f.addOptInt64("offset", h.Offset)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *ResetOffsetRequestHeader) ParseFields(f *Fields) error {
@@ -288,10 +304,14 @@ type GetConsumerStatusRequestHeader struct {
 }
 
 func (h *GetConsumerStatusRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
-	f.addOptString("group", h.Group)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("clientAddr", h.ClientAddr)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("group", h.Group)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetConsumerStatusRequestHeader) ParseFields(f *Fields) error {
@@ -339,7 +359,11 @@ type QueryConsumeTimeSpanRequestHeader struct {
 func (h *QueryConsumeTimeSpanRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("topic", h.Topic)
 	f.addOptString("group", h.Group)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *QueryConsumeTimeSpanRequestHeader) ParseFields(f *Fields) error {
@@ -383,10 +407,14 @@ type QueryCorrectionOffsetHeader struct {
 }
 
 func (h *QueryCorrectionOffsetHeader) AppendFields(f *Fields) {
-	f.addOptString("filterGroups", h.FilterGroups)
-	f.addOptString("compareGroup", h.CompareGroup)
 	f.addOptString("topic", h.Topic)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("compareGroup", h.CompareGroup)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("filterGroups", h.FilterGroups)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *QueryCorrectionOffsetHeader) ParseFields(f *Fields) error {
@@ -434,11 +462,14 @@ type CloneGroupOffsetRequestHeader struct {
 }
 
 func (h *CloneGroupOffsetRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("srcGroup", h.SrcGroup)
-	f.addOptString("destGroup", h.DestGroup)
 	f.addOptString("topic", h.Topic)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("destGroup", h.DestGroup)
+	f.addOptString("srcGroup", h.SrcGroup)
 	f.addBool("offline", h.Offline)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *CloneGroupOffsetRequestHeader) ParseFields(f *Fields) error {

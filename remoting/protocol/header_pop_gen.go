@@ -15,9 +15,13 @@ type InitConsumerOffsetRequestHeader struct {
 }
 
 func (h *InitConsumerOffsetRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("topic", h.Topic)
 	f.addInt32("initMode", h.InitMode)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *InitConsumerOffsetRequestHeader) ParseFields(f *Fields) error {
@@ -74,19 +78,23 @@ func NewPopMessageRequestHeader() *PopMessageRequestHeader {
 }
 
 func (h *PopMessageRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("consumerGroup", h.ConsumerGroup)
-	f.addOptString("topic", h.Topic)
-	f.addInt32("queueId", h.QueueID)
-	f.addInt32("maxMsgNums", h.MaxMsgNums)
-	f.addInt64("invisibleTime", h.InvisibleTime)
 	f.addInt64("pollTime", h.PollTime)
 	f.addInt64("bornTime", h.BornTime)
-	f.addInt32("initMode", h.InitMode)
+	f.addOptString("ns", h.Ns)
+	f.addOptString("topic", h.Topic)
 	f.addOptString("expType", h.ExpType)
 	f.addOptString("exp", h.Exp)
+	f.addOptString("consumerGroup", h.ConsumerGroup)
+	f.addOptBool("lo", h.Lo)
 	f.addOptBool("order", h.Order)
 	f.addOptString("attemptId", h.AttemptID)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addInt64("invisibleTime", h.InvisibleTime)
+	f.addInt32("queueId", h.QueueID)
+	f.addInt32("maxMsgNums", h.MaxMsgNums)
+	f.addOptString("bname", h.Bname)
+	f.addOptBool("oway", h.Oway)
+	f.addInt32("initMode", h.InitMode)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *PopMessageRequestHeader) ParseFields(f *Fields) error {
@@ -156,13 +164,13 @@ type PopMessageResponseHeader struct {
 }
 
 func (h *PopMessageResponseHeader) AppendFields(f *Fields) {
-	f.addInt64("popTime", h.PopTime)
-	f.addInt64("invisibleTime", h.InvisibleTime)
-	f.addInt32("reviveQid", h.ReviveQid)
 	f.addInt64("restNum", h.RestNum)
-	f.addOptString("startOffsetInfo", h.StartOffsetInfo)
-	f.addOptString("msgOffsetInfo", h.MsgOffsetInfo)
+	f.addInt64("popTime", h.PopTime)
 	f.addOptString("orderCountInfo", h.OrderCountInfo)
+	f.addInt32("reviveQid", h.ReviveQid)
+	f.addOptString("msgOffsetInfo", h.MsgOffsetInfo)
+	f.addInt64("invisibleTime", h.InvisibleTime)
+	f.addOptString("startOffsetInfo", h.StartOffsetInfo)
 }
 
 func (h *PopMessageResponseHeader) ParseFields(f *Fields) error {
@@ -217,11 +225,15 @@ type AckMessageRequestHeader struct {
 
 func (h *AckMessageRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("consumerGroup", h.ConsumerGroup)
-	f.addOptString("topic", h.Topic)
-	f.addOptInt32("queueId", h.QueueID)
 	f.addOptString("extraInfo", h.ExtraInfo)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("topic", h.Topic)
 	f.addOptInt64("offset", h.Offset)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptInt32("queueId", h.QueueID)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *AckMessageRequestHeader) ParseFields(f *Fields) error {
@@ -273,11 +285,15 @@ type PeekMessageRequestHeader struct {
 }
 
 func (h *PeekMessageRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
-	f.addInt32("queueId", h.QueueID)
-	f.addInt32("maxMsgNums", h.MaxMsgNums)
 	f.addOptString("consumerGroup", h.ConsumerGroup)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("topic", h.Topic)
+	f.addInt32("maxMsgNums", h.MaxMsgNums)
+	f.addOptBool("lo", h.Lo)
+	f.addInt32("queueId", h.QueueID)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *PeekMessageRequestHeader) ParseFields(f *Fields) error {
@@ -328,13 +344,17 @@ type ChangeInvisibleTimeRequestHeader struct {
 }
 
 func (h *ChangeInvisibleTimeRequestHeader) AppendFields(f *Fields) {
+	f.addOptInt64("offset", h.Offset)
+	f.addOptInt32("queueId", h.QueueID)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptInt64("invisibleTime", h.InvisibleTime)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("extraInfo", h.ExtraInfo)
 	f.addOptString("consumerGroup", h.ConsumerGroup)
 	f.addOptString("topic", h.Topic)
-	f.addOptInt32("queueId", h.QueueID)
-	f.addOptString("extraInfo", h.ExtraInfo)
-	f.addOptInt64("offset", h.Offset)
-	f.addOptInt64("invisibleTime", h.InvisibleTime)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *ChangeInvisibleTimeRequestHeader) ParseFields(f *Fields) error {
@@ -386,8 +406,8 @@ type ChangeInvisibleTimeResponseHeader struct {
 }
 
 func (h *ChangeInvisibleTimeResponseHeader) AppendFields(f *Fields) {
-	f.addInt64("popTime", h.PopTime)
 	f.addInt64("invisibleTime", h.InvisibleTime)
+	f.addInt64("popTime", h.PopTime)
 	f.addInt32("reviveQid", h.ReviveQid)
 }
 
@@ -438,13 +458,17 @@ func NewNotificationRequestHeader() *NotificationRequestHeader {
 
 func (h *NotificationRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("consumerGroup", h.ConsumerGroup)
-	f.addOptString("topic", h.Topic)
-	f.addInt32("queueId", h.QueueID)
-	f.addInt64("pollTime", h.PollTime)
-	f.addInt64("bornTime", h.BornTime)
 	f.addOptBool("order", h.Order)
 	f.addOptString("attemptId", h.AttemptID)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("oway", h.Oway)
+	f.addInt64("pollTime", h.PollTime)
+	f.addInt32("queueId", h.QueueID)
+	f.addOptBool("lo", h.Lo)
+	f.addInt64("bornTime", h.BornTime)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *NotificationRequestHeader) ParseFields(f *Fields) error {
@@ -538,8 +562,12 @@ type PollingInfoRequestHeader struct {
 func (h *PollingInfoRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("consumerGroup", h.ConsumerGroup)
 	f.addOptString("topic", h.Topic)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addInt32("queueId", h.QueueID)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *PollingInfoRequestHeader) ParseFields(f *Fields) error {

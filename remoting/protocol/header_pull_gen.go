@@ -27,6 +27,28 @@ type PullMessageRequestHeader struct {
 }
 
 func (h *PullMessageRequestHeader) AppendFields(f *Fields) {
+	f.addOptInt32("maxMsgBytes", h.MaxMsgBytes)
+	f.addOptInt32("queueId", h.QueueID)
+	f.addOptString("ns", h.Ns)
+	f.addOptInt64("commitOffset", h.CommitOffset)
+	f.addOptInt32("maxMsgNums", h.MaxMsgNums)
+	f.addOptInt32("sysFlag", h.SysFlag)
+	f.addOptString("subscription", h.Subscription)
+	f.addOptInt32("requestSource", h.RequestSource)
+	f.addOptString("proxyFrowardClientId", h.ProxyFrowardClientID)
+	f.addOptBool("lo", h.Lo)
+	f.addOptString("bname", h.Bname)
+	f.addOptBool("oway", h.Oway)
+	f.addOptInt64("suspendTimeoutMillis", h.SuspendTimeoutMillis)
+	f.addOptInt64("queueOffset", h.QueueOffset)
+	f.addOptString("expressionType", h.ExpressionType)
+	f.addOptString("topic", h.Topic)
+	f.addOptString("consumerGroup", h.ConsumerGroup)
+	f.addOptInt64("subVersion", h.SubVersion)
+	f.addOptBool("nsd", h.Nsd)
+}
+
+func (h *PullMessageRequestHeader) appendDeclared(f *Fields) {
 	f.addOptString("consumerGroup", h.ConsumerGroup)
 	f.addOptString("topic", h.Topic)
 	f.addOptInt32("queueId", h.QueueID)
@@ -41,7 +63,11 @@ func (h *PullMessageRequestHeader) AppendFields(f *Fields) {
 	f.addOptInt32("maxMsgBytes", h.MaxMsgBytes)
 	f.addOptInt32("requestSource", h.RequestSource)
 	f.addOptString("proxyFrowardClientId", h.ProxyFrowardClientID)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("nsd", h.Nsd)
+	f.addOptBool("oway", h.Oway)
 }
 
 func (h *PullMessageRequestHeader) ParseFields(f *Fields) error {
@@ -119,6 +145,17 @@ type PullMessageResponseHeader struct {
 }
 
 func (h *PullMessageResponseHeader) AppendFields(f *Fields) {
+	f.addOptInt64("maxOffset", h.MaxOffset)
+	f.addOptInt64("offsetDelta", h.OffsetDelta)
+	f.addOptInt32("topicSysFlag", h.TopicSysFlag)
+	f.addOptInt64("minOffset", h.MinOffset)
+	f.addOptInt32("groupSysFlag", h.GroupSysFlag)
+	f.addOptInt64("suggestWhichBrokerId", h.SuggestWhichBrokerID)
+	f.addOptInt64("nextBeginOffset", h.NextBeginOffset)
+	f.addOptInt32("forbiddenType", h.ForbiddenType)
+}
+
+func (h *PullMessageResponseHeader) appendDeclared(f *Fields) {
 	f.addOptInt64("suggestWhichBrokerId", h.SuggestWhichBrokerID)
 	f.addOptInt64("nextBeginOffset", h.NextBeginOffset)
 	f.addOptInt64("minOffset", h.MinOffset)
@@ -183,14 +220,18 @@ type QueryMessageRequestHeader struct {
 }
 
 func (h *QueryMessageRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
-	f.addOptString("key", h.Key)
-	f.addOptInt32("maxNum", h.MaxNum)
-	f.addOptInt64("beginTimestamp", h.BeginTimestamp)
 	f.addOptInt64("endTimestamp", h.EndTimestamp)
-	f.addOptString("indexType", h.IndexType)
+	f.addOptInt32("maxNum", h.MaxNum)
+	f.addOptString("key", h.Key)
+	f.addOptString("topic", h.Topic)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
 	f.addOptString("lastKey", h.LastKey)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptBool("oway", h.Oway)
+	f.addOptInt64("beginTimestamp", h.BeginTimestamp)
+	f.addOptBool("lo", h.Lo)
+	f.addOptString("indexType", h.IndexType)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *QueryMessageRequestHeader) ParseFields(f *Fields) error {
@@ -284,11 +325,15 @@ type SearchOffsetRequestHeader struct {
 }
 
 func (h *SearchOffsetRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
-	f.addOptInt32("queueId", h.QueueID)
 	f.addOptInt64("timestamp", h.Timestamp)
 	f.addOptString("boundaryType", h.BoundaryType)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("lo", h.Lo)
+	f.addOptInt32("queueId", h.QueueID)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *SearchOffsetRequestHeader) ParseFields(f *Fields) error {
@@ -374,10 +419,14 @@ func NewGetMaxOffsetRequestHeader() *GetMaxOffsetRequestHeader {
 }
 
 func (h *GetMaxOffsetRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
-	f.addOptInt32("queueId", h.QueueID)
 	f.addBool("committed", h.Committed)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptInt32("queueId", h.QueueID)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetMaxOffsetRequestHeader) ParseFields(f *Fields) error {
@@ -455,8 +504,12 @@ type GetMinOffsetRequestHeader struct {
 
 func (h *GetMinOffsetRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("topic", h.Topic)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptInt32("queueId", h.QueueID)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetMinOffsetRequestHeader) ParseFields(f *Fields) error {
@@ -531,9 +584,13 @@ type GetEarliestMsgStoretimeRequestHeader struct {
 }
 
 func (h *GetEarliestMsgStoretimeRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
 	f.addOptInt32("queueId", h.QueueID)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetEarliestMsgStoretimeRequestHeader) ParseFields(f *Fields) error {
@@ -667,12 +724,16 @@ type QueryConsumeQueueRequestHeader struct {
 }
 
 func (h *QueryConsumeQueueRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
-	f.addInt32("queueId", h.QueueID)
-	f.addInt64("index", h.Index)
-	f.addInt32("count", h.Count)
 	f.addOptString("consumerGroup", h.ConsumerGroup)
-	h.TopicQueueRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addInt32("count", h.Count)
+	f.addOptString("topic", h.Topic)
+	f.addInt64("index", h.Index)
+	f.addOptBool("lo", h.Lo)
+	f.addInt32("queueId", h.QueueID)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *QueryConsumeQueueRequestHeader) ParseFields(f *Fields) error {

@@ -18,8 +18,8 @@ type RpcRequestHeader struct {
 func (h *RpcRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("bname", h.Bname)
 	f.addOptString("ns", h.Ns)
-	f.addOptBool("nsd", h.Nsd)
 	f.addOptBool("oway", h.Oway)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *RpcRequestHeader) ParseFields(f *Fields) error {
@@ -62,8 +62,11 @@ type TopicRequestHeader struct {
 }
 
 func (h *TopicRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptBool("lo", h.Lo)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *TopicRequestHeader) ParseFields(f *Fields) error {
@@ -100,7 +103,11 @@ type TopicQueueRequestHeader struct {
 }
 
 func (h *TopicQueueRequestHeader) AppendFields(f *Fields) {
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *TopicQueueRequestHeader) ParseFields(f *Fields) error {

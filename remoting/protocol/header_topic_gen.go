@@ -68,17 +68,21 @@ func NewCreateTopicRequestHeader() *CreateTopicRequestHeader {
 }
 
 func (h *CreateTopicRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("topic", h.Topic)
-	f.addOptString("defaultTopic", h.DefaultTopic)
-	f.addOptInt32("readQueueNums", h.ReadQueueNums)
-	f.addOptInt32("writeQueueNums", h.WriteQueueNums)
-	f.addOptInt32("perm", h.Perm)
+	f.addOptString("ns", h.Ns)
 	f.addOptString("topicFilterType", h.TopicFilterType)
-	f.addOptInt32("topicSysFlag", h.TopicSysFlag)
-	f.addOptBool("order", h.Order)
+	f.addOptInt32("writeQueueNums", h.WriteQueueNums)
 	f.addOptString("attributes", h.Attributes)
 	f.addOptBool("force", h.Force)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("order", h.Order)
+	f.addOptBool("lo", h.Lo)
+	f.addOptInt32("readQueueNums", h.ReadQueueNums)
+	f.addOptString("bname", h.Bname)
+	f.addOptBool("oway", h.Oway)
+	f.addOptInt32("perm", h.Perm)
+	f.addOptInt32("topicSysFlag", h.TopicSysFlag)
+	f.addOptString("defaultTopic", h.DefaultTopic)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *CreateTopicRequestHeader) ParseFields(f *Fields) error {
@@ -137,7 +141,10 @@ type CreateTopicListRequestHeader struct {
 }
 
 func (h *CreateTopicListRequestHeader) AppendFields(f *Fields) {
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *CreateTopicListRequestHeader) ParseFields(f *Fields) error {
@@ -247,9 +254,9 @@ type GetAllSubscriptionGroupRequestHeader struct {
 }
 
 func (h *GetAllSubscriptionGroupRequestHeader) AppendFields(f *Fields) {
-	f.addOptInt32("groupSeq", h.GroupSeq)
 	f.addOptString("dataVersion", h.DataVersion)
 	f.addOptInt32("maxGroupNum", h.MaxGroupNum)
+	f.addOptInt32("groupSeq", h.GroupSeq)
 }
 
 func (h *GetAllSubscriptionGroupRequestHeader) ParseFields(f *Fields) error {
@@ -323,7 +330,11 @@ type GetTopicStatsInfoRequestHeader struct {
 
 func (h *GetTopicStatsInfoRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("topic", h.Topic)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetTopicStatsInfoRequestHeader) ParseFields(f *Fields) error {
@@ -365,9 +376,12 @@ type DeleteSubscriptionGroupRequestHeader struct {
 
 func (h *DeleteSubscriptionGroupRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("groupName", h.GroupName)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
 	f.addBool("removeOffset", h.RemoveOffset)
 	f.addBool("cleanOffset", h.CleanOffset)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *DeleteSubscriptionGroupRequestHeader) ParseFields(f *Fields) error {
@@ -411,7 +425,11 @@ type DeleteTopicRequestHeader struct {
 
 func (h *DeleteTopicRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("topic", h.Topic)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *DeleteTopicRequestHeader) ParseFields(f *Fields) error {
@@ -450,8 +468,12 @@ type RegisterTopicRequestHeader struct {
 }
 
 func (h *RegisterTopicRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
 	f.addOptString("topic", h.Topic)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *RegisterTopicRequestHeader) ParseFields(f *Fields) error {
@@ -490,8 +512,12 @@ type QueryTopicConsumeByWhoRequestHeader struct {
 }
 
 func (h *QueryTopicConsumeByWhoRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("topic", h.Topic)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *QueryTopicConsumeByWhoRequestHeader) ParseFields(f *Fields) error {
@@ -530,8 +556,11 @@ type QueryTopicsByConsumerRequestHeader struct {
 }
 
 func (h *QueryTopicsByConsumerRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("group", h.Group)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *QueryTopicsByConsumerRequestHeader) ParseFields(f *Fields) error {
@@ -571,9 +600,13 @@ type QuerySubscriptionByConsumerRequestHeader struct {
 }
 
 func (h *QuerySubscriptionByConsumerRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("group", h.Group)
 	f.addOptString("topic", h.Topic)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptString("group", h.Group)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *QuerySubscriptionByConsumerRequestHeader) ParseFields(f *Fields) error {
@@ -616,7 +649,11 @@ type GetTopicConfigRequestHeader struct {
 
 func (h *GetTopicConfigRequestHeader) AppendFields(f *Fields) {
 	f.addOptString("topic", h.Topic)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
+	f.addOptBool("lo", h.Lo)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetTopicConfigRequestHeader) ParseFields(f *Fields) error {
@@ -655,8 +692,11 @@ type GetSubscriptionGroupConfigRequestHeader struct {
 }
 
 func (h *GetSubscriptionGroupConfigRequestHeader) AppendFields(f *Fields) {
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptString("group", h.Group)
-	h.RpcRequestHeader.AppendFields(f)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *GetSubscriptionGroupConfigRequestHeader) ParseFields(f *Fields) error {
@@ -697,10 +737,14 @@ type UpdateGroupForbiddenRequestHeader struct {
 }
 
 func (h *UpdateGroupForbiddenRequestHeader) AppendFields(f *Fields) {
-	f.addOptString("group", h.Group)
-	f.addOptString("topic", h.Topic)
+	f.addOptString("bname", h.Bname)
+	f.addOptString("ns", h.Ns)
+	f.addOptBool("oway", h.Oway)
 	f.addOptBool("readable", h.Readable)
-	h.TopicRequestHeader.AppendFields(f)
+	f.addOptString("group", h.Group)
+	f.addOptBool("lo", h.Lo)
+	f.addOptString("topic", h.Topic)
+	f.addOptBool("nsd", h.Nsd)
 }
 
 func (h *UpdateGroupForbiddenRequestHeader) ParseFields(f *Fields) error {

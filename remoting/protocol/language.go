@@ -24,3 +24,13 @@ func (l Language) String() string {
 	}
 	return languageNames[LanguageOther]
 }
+
+// ParseLanguage is the language of that name; unknown names count as OTHER.
+func ParseLanguage(name string) Language {
+	for i, n := range languageNames {
+		if n == name {
+			return Language(i)
+		}
+	}
+	return LanguageOther
+}

@@ -120,8 +120,8 @@ func emitHeaders(b *bytes.Buffer, t *table, f *file) {
 	fmt.Fprintf(b, "// Headers of: %s.\n\n", f.About)
 	for _, h := range f.Headers {
 		h.emitStruct(b)
-		h.emitAppend(b)
-		h.emitParse(b, t)
+		h.emitAppend(b, t)
+		h.emitParse(b)
 		h.emitClone(b)
 	}
 }
@@ -182,26 +182,34 @@ func (h *header) defaults() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-func (h *header) emitAppend(b *bytes.Buffer) {
-	if len(h.Fields) == 0 && h.Base == "" {
-		fmt.Fprintf(b, "func (h *%s) AppendFields(*Fields) {}\n\n", h.Name)
+func (h *header) emitAppend(b *bytes.Buffer, t *table) {
+	h.emitAdd(b, "AppendFields", h.javaOrder(t))
+	if h.Fast {
+		var fields []field
+		for c := h; c != nil; c = t.headers[c.Base] {
+			fields = append(fields, c.Fields...)
+		}
+		h.emitAdd(b, "appendDeclared", fields)
+	}
+}
+
+func (h *header) emitAdd(b *bytes.Buffer, method string, fields []field) {
+	if len(fields) == 0 {
+		fmt.Fprintf(b, "func (h *%s) %s(*Fields) {}\n\n", h.Name, method)
 		return
 	}
-	fmt.Fprintf(b, "func (h *%s) AppendFields(f *Fields) {\n", h.Name)
-	for _, f := range h.Fields {
+	fmt.Fprintf(b, "func (h *%s) %s(f *Fields) {\n", h.Name, method)
+	for _, f := range fields {
 		verb := verbs[f.Type]
 		if f.Type == "String" {
 			verb = "OptString"
 		}
 		fmt.Fprintf(b, "f.add%s(%q, h.%s)\n", verb, f.Name, goName(f.Name))
 	}
-	if h.Base != "" {
-		fmt.Fprintf(b, "h.%s.AppendFields(f)\n", h.Base)
-	}
 	b.WriteString("}\n\n")
 }
 
-func (h *header) emitParse(b *bytes.Buffer, t *table) {
+func (h *header) emitParse(b *bytes.Buffer) {
 	init := h.Name + "{}"
 	if d := h.defaults(); d != "" {
 		init = h.Name + d
