@@ -17,9 +17,13 @@ type Defaulter interface{ SetDefaults() }
 // Enum is a type printed by name. Strings hold the name itself, integers its index in EnumNames.
 type Enum interface{ EnumNames() []string }
 
+// Unsorted is a type whose fields are printed in the order of declaration, as Java does it from a HashMap.
+type Unsorted interface{ Unsorted() }
+
 var (
 	defaulterType = reflect.TypeFor[Defaulter]()
 	enumType      = reflect.TypeFor[Enum]()
+	unsortedType  = reflect.TypeFor[Unsorted]()
 	entriesType   = reflect.TypeFor[entries]()
 )
 
@@ -30,7 +34,7 @@ type codec struct {
 	decode   func(d *decoder, v reflect.Value, set bool) error
 	isNull   func(v reflect.Value) bool // as a field: left out when true; nil: never
 	elem     *codec                     // of pointers, options and lists
-	fields   []*fieldCodec              // of structs, sorted by name
+	fields   []*fieldCodec              // of structs, in the order in which they are printed
 	byName   map[string]*fieldCodec     // exact name
 	smart    map[string]*fieldCodec     // name in lower case without _ and -
 	defaults bool
@@ -152,7 +156,9 @@ func (b builder) fields(c *codec) {
 		}
 		c.fields = append(c.fields, f)
 	}
-	slices.SortFunc(c.fields, func(a, b *fieldCodec) int { return strings.Compare(a.name, b.name) })
+	if !reflect.PointerTo(c.typ).Implements(unsortedType) {
+		slices.SortFunc(c.fields, func(a, b *fieldCodec) int { return strings.Compare(a.name, b.name) })
+	}
 }
 
 // field finds the field for a name in the text, as tolerant as fastjson's smart match.

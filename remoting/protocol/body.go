@@ -3,7 +3,7 @@
 
 package protocol
 
-//go:generate go run ./bodygen bodygen/bodies.txt body_gen.go
+//go:generate go run ./bodygen bodygen/bodies.txt body_gen.go body_names_gen_test.go
 
 // EnumNames lists the names in the order of their numbers.
 func (Language) EnumNames() []string { return languageNames[:] }

@@ -254,6 +254,9 @@ type ColdDataFlowInfo struct {
 	GlobalAcc               int64                                  `json:"globalAcc"`
 }
 
+// Unsorted: Java prints it from a map, not from a bean.
+func (*ColdDataFlowInfo) Unsorted() {}
+
 // Connection: JSON body or part of one.
 type Connection struct {
 	ClientID   string   `json:"clientId"`
