@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+// Package compat is the table of what differs visibly between the Java releases this server can follow. The key
+// compatVersion chooses the profile; security rules never depend on it.
+package compat
+
+// Profile is the set of rules of one release. It is data: code asks for a rule, not for a release.
+type Profile struct {
+	Release          string // as compatVersion names it
+	Version          int32  // ordinal in MQVersion, announced in every frame
+	InvalidParameter int32  // code for a bad topic name or queue id
+	FAQ              string // link behind many remarks, with the line break before it
+
+	// BrokerProperties: the broker writes MSG_REGION, TRACE_ON and a missing UNIQ_KEY into what it stores.
+	BrokerProperties bool
+	// TopicAttributes: topics have attributes; they are printed, registered and obeyed.
+	TopicAttributes bool
+	// SysFlags: answers to pulls carry the system flags of topic and group, refusals a forbidden type.
+	SysFlags bool
+	// HeartbeatV2: answers to heartbeats tell of heartbeats without subscriptions.
+	HeartbeatV2 bool
+	// CommitChecks: commits of offsets are refused for unknown groups and topics.
+	CommitChecks bool
+	// ServerReset: offsets can be reset without the clients' help.
+	ServerReset bool
+	// LockedRetryIsDead: what a group that holds queue locks sends to its retry topic is a dead letter.
+	LockedRetryIsDead bool
+	// KeepWait: the property WAIT is written into the log.
+	KeepWait bool
+}
+
+// The releases.
+const (
+	Release533 = "5.3.3"
+	Release497 = "4.9.7"
+)
+
+// For is the profile of a release, of 5.3.3 for a name it does not know.
+func For(release string) *Profile {
+	if release == Release497 {
+		return &Profile{
+			Release: Release497, Version: 407, InvalidParameter: 1,
+			FAQ: "\nSee http://rocketmq.apache.org/docs/faq/ for further details.",
+		}
+	}
+	return &Profile{
+		Release: Release533, Version: 479, InvalidParameter: 29,
+		FAQ:              "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
+		BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
+		ServerReset: true, LockedRetryIsDead: true, KeepWait: true,
+	}
+}
