@@ -28,6 +28,19 @@ type Profile struct {
 	LockedRetryIsDead bool
 	// KeepWait: the property WAIT is written into the log.
 	KeepWait bool
+
+	// FirstNeedsAll: a name server refuses a first registration with one topic.
+	FirstNeedsAll bool
+	// StateVersions: data versions have a state version; with a larger one a broker keeps its id against others.
+	StateVersions bool
+	// TopicsReturn: a topic deleted at the name server returns with the next registration of its broker.
+	TopicsReturn bool
+	// ActingMasters: name servers know slaves that stand in for a lost master, and zones.
+	ActingMasters bool
+	// QueryKeepsAlive: asking a name server for the data version counts as a sign of life whatever the answer.
+	QueryKeepsAlive bool
+	// OmitJSON is the mark of the JSON fields that the release does not know (fastjson.Options).
+	OmitJSON string
 }
 
 // The releases.
@@ -41,7 +54,8 @@ func For(release string) *Profile {
 	if release == Release497 {
 		return &Profile{
 			Release: Release497, Version: 407, InvalidParameter: 1,
-			FAQ: "\nSee http://rocketmq.apache.org/docs/faq/ for further details.",
+			FAQ:      "\nSee http://rocketmq.apache.org/docs/faq/ for further details.",
+			OmitJSON: "v5",
 		}
 	}
 	return &Profile{
@@ -49,5 +63,6 @@ func For(release string) *Profile {
 		FAQ:              "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
 		BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
 		ServerReset: true, LockedRetryIsDead: true, KeepWait: true,
+		FirstNeedsAll: true, StateVersions: true, TopicsReturn: true, ActingMasters: true, QueryKeepsAlive: true,
 	}
 }
