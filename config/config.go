@@ -4,6 +4,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -43,6 +44,7 @@ type role[T any] struct {
 	objects   func(*T) []object
 	own       func(*T) *OwnConfig
 	preset    func(*T)                       // the launcher's values, before the file
+	normalise func(*T)                       // what setters do beyond storing
 	finish    func(*T, *loader) error        // derived values and checks, after the file
 	refuse    func(*T) error                 // what cannot be enforced yet
 	storeFile func(v *T, home string) string // where hot update writes without -c
@@ -74,8 +76,18 @@ func (c *Config[T]) File() string { return c.file }
 // CompatVersion is the RocketMQ version whose rules hold: V533 or V497.
 func (c *Config[T]) CompatVersion() string { return c.version }
 
-// DataVersion counts the updates since the start; getBrokerConfig shows it.
+// DataVersion counts the updates since the start.
 func (c *Config[T]) DataVersion() DataVersion { return c.current.Load().version }
+
+// VersionText is the data version in the JSON form that answers to getBrokerConfig carry in the field "version"; 4.9.7
+// knows no stateVersion.
+func (c *Config[T]) VersionText() string {
+	v := c.DataVersion()
+	if c.version == V497 {
+		return fmt.Sprintf(`{"counter":%d,"timestamp":%d}`, v.Counter, v.Timestamp)
+	}
+	return fmt.Sprintf(`{"counter":%d,"stateVersion":%d,"timestamp":%d}`, v.Counter, v.StateVersion, v.Timestamp)
+}
 
 // Keys is the table of all keys of this process, in Java's order of declaration per object.
 func (c *Config[T]) Keys() []Key { return slices.Clone(c.keys) }
@@ -147,7 +159,7 @@ func (k *Key) isNull(set map[string]bool, field reflect.Value, version string) b
 	return d == null && !set[k.id()] && field.String() == ""
 }
 
-// DataVersion is the version of the configuration that answers carry in the field "version".
+// DataVersion is the version of a configuration.
 type DataVersion struct {
 	Counter      int64 // updates since the start
 	StateVersion int64 // 0 without a controller

@@ -57,10 +57,11 @@ func (w Warning) String() string {
 	return fmt.Sprintf("configuration key %s=%s: %s", w.Key, w.Value, w.Text)
 }
 
-// LoadBroker reads the configuration of a broker. The error, if any, is an *ExitError.
+// LoadBroker reads the configuration of a broker. The error, if any, is an *ExitError. A configuration that comes along
+// with an error asks for something this server does not have; it may be printed, not run.
 func LoadBroker(o Options) (*Broker, []Warning, error) { return load(o, brokerRole()) }
 
-// LoadNamesrv reads the configuration of a name server. The error, if any, is an *ExitError.
+// LoadNamesrv reads the configuration of a name server. Errors are as for LoadBroker.
 func LoadNamesrv(o Options) (*Namesrv, []Warning, error) { return load(o, namesrvRole()) }
 
 // loader collects what there is to say while a configuration is read.
@@ -106,15 +107,13 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 	r.preset(&s.values)
 	r.own(&s.values).CompatVersion = c.version
 	l.apply(c.keys, r.objects(&s.values), s.set)
+	r.normalise(&s.values)
 	if err := r.finish(&s.values, l); err != nil {
-		return nil, l.warnings, err
-	}
-	if err := r.refuse(&s.values); err != nil {
 		return nil, l.warnings, err
 	}
 	c.blocked = blockedKeys(r, &s.values)
 	c.current.Store(s)
-	return c, l.warnings, nil
+	return c, l.warnings, r.refuse(&s.values)
 }
 
 func (l *loader) readFile() error {

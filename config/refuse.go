@@ -34,6 +34,9 @@ func refuseBroker(v *BrokerValues) error {
 			return &ExitError{ExitBadValue, fmt.Sprintf("%s: %s. Remove the key to start the broker.", r.key, r.why)}
 		}
 	}
+	if _, err := v.Store.DelayLevels(); err != nil {
+		return &ExitError{ExitBadValue, err.Error()}
+	}
 	return nil
 }
 

@@ -26,8 +26,9 @@ func brokerRole() role[BrokerValues] {
 			v.Server.ListenPort = BrokerPort
 			v.Store.HaListenPort = 0
 		},
-		finish: finishBroker,
-		refuse: refuseBroker,
+		normalise: (*BrokerValues).normalise,
+		finish:    finishBroker,
+		refuse:    refuseBroker,
 		storeFile: func(_ *BrokerValues, home string) string {
 			return filepath.Join(home, "store/config/broker.properties")
 		},
@@ -38,10 +39,11 @@ func brokerRole() role[BrokerValues] {
 
 func namesrvRole() role[NamesrvValues] {
 	return role[NamesrvValues]{
-		name:    "namesrv",
-		objects: (*NamesrvValues).objects,
-		own:     (*NamesrvValues).own,
-		preset:  func(v *NamesrvValues) { v.Server.ListenPort = NamesrvPort },
+		name:      "namesrv",
+		objects:   (*NamesrvValues).objects,
+		own:       (*NamesrvValues).own,
+		preset:    func(v *NamesrvValues) { v.Server.ListenPort = NamesrvPort },
+		normalise: func(*NamesrvValues) {},
 		finish: func(v *NamesrvValues, l *loader) error {
 			if l.options.File != "" {
 				v.ConfigStorePath = l.options.File

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -111,6 +110,7 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 		change.Keys = append(change.Keys, name)
 		settings[name] = value
 	}
+	c.role.normalise(&s.values)
 	return change, settings, c.role.refuse(&s.values)
 }
 
@@ -264,11 +264,4 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// String is the JSON text in the answers to getBrokerConfig.
-func (v DataVersion) String() string {
-	return `{"counter":` + strconv.FormatInt(v.Counter, 10) +
-		`,"stateVersion":` + strconv.FormatInt(v.StateVersion, 10) +
-		`,"timestamp":` + strconv.FormatInt(v.Timestamp, 10) + "}"
 }
