@@ -1161,6 +1161,53 @@ type UserInfo struct {
 	UserStatus string `json:"userStatus"`
 }
 
+// ConsumerFilterManager: config/consumerFilter.json.
+type ConsumerFilterManager struct {
+	FilterDataByTopic fastjson.Map[string, *FilterDataMapByTopic] `json:"filterDataByTopic,empty"`
+}
+
+// FilterDataMapByTopic: JSON body or part of one.
+type FilterDataMapByTopic struct {
+	GroupFilterData fastjson.Map[string, *ConsumerFilterData] `json:"groupFilterData,empty"`
+	Topic           string                                    `json:"topic"`
+}
+
+// ConsumerFilterData: an expression subscription that the broker keeps while its group is away.
+type ConsumerFilterData struct {
+	ConsumerGroup   string           `json:"consumerGroup"`
+	Topic           string           `json:"topic"`
+	Expression      string           `json:"expression"`
+	ExpressionType  string           `json:"expressionType"`
+	BornTime        int64            `json:"bornTime"`
+	DeadTime        int64            `json:"deadTime"` // 0 while the group is connected
+	Dead            bool             `json:"dead"`     // bornTime <= deadTime
+	BloomFilterData *BloomFilterData `json:"bloomFilterData"`
+	ClientVersion   int64            `json:"clientVersion"`
+}
+
+// BloomFilterData: JSON body or part of one.
+type BloomFilterData struct {
+	BitPos []int32 `json:"bitPos,set"`
+	BitNum int32   `json:"bitNum"`
+}
+
+// ConsumerOrderInfoManager: config/consumerOrderInfo.json: topic@group → queue id → what is in flight (5.x only).
+type ConsumerOrderInfoManager struct {
+	Table fastjson.Map[string, fastjson.Map[int32, *OrderInfo]] `json:"table,empty"`
+}
+
+// OrderInfo: JSON body or part of one (5.x only).
+type OrderInfo struct {
+	PopTime               int64                      `json:"popTime"`
+	InvisibleTime         Opt[int64]                 `json:"i,alt=invisibleTime"`
+	OffsetList            []int64                    `json:"o,alt=offsetList"`             // the first absolute, the others as differences to it
+	OffsetNextVisibleTime fastjson.Map[int64, int64] `json:"ot,alt=offsetNextVisibleTime"` // offset → time
+	OffsetConsumedCount   fastjson.Map[int64, int32] `json:"oc,alt=offsetConsumedCount"`   // offset → count
+	LastConsumeTimestamp  int64                      `json:"l,alt=lastConsumeTimestamp"`
+	CommitOffsetBit       int64                      `json:"cm,alt=commitOffsetBit"` // bit n: the n-th offset is acknowledged
+	AttemptID             string                     `json:"a,alt=attemptId"`
+}
+
 // BodyOf makes an empty body for the JSON that travels with a code: a pointer to one of the types of this file or
 // to a slice of them. It is nil when the frame has no body or one that is not JSON.
 func BodyOf(code int32, response bool) any {

@@ -119,4 +119,10 @@ var bodyNamed = map[string]func() any{
 	"TransactionMetricsSerializeWrapper":    func() any { return new(TransactionMetricsSerializeWrapper) },
 	"UnlockBatchRequestBody":                func() any { return new(UnlockBatchRequestBody) },
 	"UserInfo":                              func() any { return new(UserInfo) },
+	"ConsumerFilterManager":                 func() any { return new(ConsumerFilterManager) },
+	"FilterDataMapByTopic":                  func() any { return new(FilterDataMapByTopic) },
+	"ConsumerFilterData":                    func() any { return new(ConsumerFilterData) },
+	"BloomFilterData":                       func() any { return new(BloomFilterData) },
+	"ConsumerOrderInfoManager":              func() any { return new(ConsumerOrderInfoManager) },
+	"OrderInfo":                             func() any { return new(OrderInfo) },
 }
