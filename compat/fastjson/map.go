@@ -3,7 +3,12 @@
 
 package fastjson
 
-import "iter"
+import (
+	"iter"
+	"reflect"
+
+	"rocketmq-go/compat/javahash"
+)
 
 // indexFrom is the length from which a Map keeps an index; below it a scan is as fast.
 const indexFrom = 8
@@ -116,4 +121,31 @@ func (m *Map[K, V]) reindex() {
 	for i := range m.entries {
 		m.index[m.entries[i].key] = i
 	}
+}
+
+// SortHashMap puts the entries, which are in the order of insertion, into the order of a HashMap that Java made with
+// capacity. Keys are strings, integers or have a HashCode.
+func (m *Map[K, V]) SortHashMap(capacity int) {
+	javahash.SortHashMap(m.entries, hashOf[K, V], capacity)
+	m.reindex()
+}
+
+// SortConcurrentHashMap does the same for a ConcurrentHashMap.
+func (m *Map[K, V]) SortConcurrentHashMap(capacity int) {
+	javahash.SortConcurrentHashMap(m.entries, hashOf[K, V], capacity)
+	m.reindex()
+}
+
+func hashOf[K comparable, V any](e entry[K, V]) int32 {
+	switch k := any(e.key).(type) {
+	case string:
+		return javahash.String(k)
+	case int32:
+		return k
+	case int64:
+		return javahash.Long(k)
+	case interface{ HashCode() int32 }:
+		return k.HashCode()
+	}
+	return javahash.String(reflect.ValueOf(e.key).String()) // string types
 }
