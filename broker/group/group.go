@@ -306,8 +306,8 @@ func (t *Table) omit() string {
 	return ""
 }
 
-func (t *Table) render() ([]byte, error) {
-	return fastjson.Options{Pretty: true, Omit: t.omit()}.Marshal(t.Body()), nil
+func (t *Table) render() []byte {
+	return fastjson.Options{Pretty: true, Omit: t.omit()}.Marshal(t.Body())
 }
 
 // JSON is the body of code 201.

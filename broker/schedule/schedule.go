@@ -258,8 +258,8 @@ func (s *Service) omit() string {
 	return ""
 }
 
-func (s *Service) render() ([]byte, error) {
-	return fastjson.Options{Pretty: true, Omit: s.omit()}.Marshal(s.body()), nil
+func (s *Service) render() []byte {
+	return fastjson.Options{Pretty: true, Omit: s.omit()}.Marshal(s.body())
 }
 
 // JSON is the body of code 45.
