@@ -43,9 +43,6 @@ func (r *Request) Reply(resp *protocol.Response) {
 		return
 	}
 	r.done = true
-	if r.IsOneway() {
-		return
-	}
 	r.responder.Respond(resp)
 }
 
@@ -56,8 +53,19 @@ func (r *Request) Detach() Responder {
 	return r.responder.Keep(r.IsOneway())
 }
 
+// Hold is Detach for a request that waits for something to happen, such as a pull that found nothing, rather than for
+// work being done: it does not count towards the connection's bound of requests in flight, and a server that shuts down
+// does not wait for it. Whoever holds requests must bound them.
+func (r *Request) Hold() Responder {
+	r.done = true
+	return r.responder.(holder).hold(r.IsOneway())
+}
+
+type holder interface{ hold(oneway bool) Responder }
+
 // Responder answers one detached request.
 type Responder interface {
+	// Respond answers; nothing is sent for a oneway request. Further calls do nothing.
 	Respond(resp *protocol.Response)
 	// Keep makes a Responder that outlives Dispatch. Only Request.Detach calls it.
 	Keep(oneway bool) Responder
@@ -75,6 +83,6 @@ type Channel interface {
 	Call(ctx context.Context, c *protocol.Command) (*protocol.Command, error)
 	// Close closes the connection; pending answers are dropped.
 	Close()
-	// Closed is closed when the connection is gone.
+	// Done is closed when the connection is gone.
 	Done() <-chan struct{}
 }

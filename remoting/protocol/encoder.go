@@ -7,7 +7,8 @@ package protocol
 // ordinal it carries. It keeps scratch memory, so encoding allocates nothing once it is warm; it must not be used by two
 // goroutines at once.
 type Encoder struct {
-	Version int32 // MQVersion ordinal, printed in every frame
+	Version  int32 // MQVersion ordinal, printed in every frame
+	Language Language
 
 	cmd   Command
 	order []uint32
@@ -40,7 +41,7 @@ func (e *Encoder) AppendRequest(dst []byte, code, opaque, flag int32, t Serializ
 func (e *Encoder) start(code, flag, opaque int32, t SerializeType) {
 	fields := e.cmd.Fields
 	fields.Reset()
-	e.cmd = Command{Code: code, Version: e.Version, Opaque: opaque, Flag: flag, Serialize: t, Fields: fields}
+	e.cmd = Command{Code: code, Version: e.Version, Language: e.Language, Opaque: opaque, Flag: flag, Serialize: t, Fields: fields}
 }
 
 // fields collects the entries in the order in which Java's HashMap has them. A Java server adds single entries before

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package remoting
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"rocketmq-go/remoting/protocol"
+)
+
+const (
+	// flushAt is how many bytes of replies a batch gathers before it writes although more frames wait.
+	flushAt = 256 << 10
+	// writeChunk is how much goes into one Write, so that the janitor sees slow progress.
+	writeChunk = 256 << 10
+)
+
+// writer is the writing half of a conn, guarded by conn.mu.
+//
+// Frames are encoded into out. While the reading goroutine handles a batch of requests (batch), all frames wait for its
+// end and leave with one write, made by the reading goroutine itself. Frames that come at other times, from other
+// goroutines, are written by a goroutine that lives as long as there is something to write. There is never more than one
+// writing, and what arrives meanwhile goes into its next write.
+type writer struct {
+	out     []byte
+	queued  int // len(out) and what is being written
+	batch   bool
+	writing bool
+	writes  atomic.Uint64 // finished Writes
+}
+
+func (c *conn) queuedNow() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.queued
+}
+
+func (c *conn) beginBatch() {
+	c.mu.Lock()
+	c.batch = true
+	c.mu.Unlock()
+}
+
+// endBatch writes what the batch gathered.
+func (c *conn) endBatch() {
+	c.mu.Lock()
+	c.batch = false
+	b := c.claim()
+	c.mu.Unlock()
+	if b == nil {
+		return
+	}
+	c.write(b)
+	c.mu.Lock()
+	c.finish()
+	c.mu.Unlock()
+}
+
+// claim makes the caller the one who writes, if there is something to write and nobody does. c.mu is held.
+func (c *conn) claim() []byte {
+	if c.writing || len(c.out) == 0 {
+		return nil
+	}
+	b := c.out
+	c.out = nil
+	c.writing = true
+	return b
+}
+
+// finish ends the caller's writing; what arrived meanwhile gets a goroutine. c.mu is held.
+func (c *conn) finish() {
+	c.writing = false
+	c.queued = len(c.out)
+	if c.closed != nil {
+		c.bufs.put(c.out)
+		c.out, c.queued = nil, 0
+	}
+	c.wake()
+	c.startWriter()
+}
+
+// startWriter starts the writing goroutine unless a batch or somebody else will write. c.mu is held.
+func (c *conn) startWriter() {
+	if c.batch {
+		return
+	}
+	if b := c.claim(); b != nil {
+		go c.writeLoop(b)
+	}
+}
+
+func (c *conn) writeLoop(b []byte) {
+	for b != nil {
+		c.write(b)
+		c.mu.Lock()
+		if c.batch || c.closed != nil || len(c.out) == 0 {
+			c.finish()
+			c.mu.Unlock()
+			return
+		}
+		b = c.out
+		c.out = nil
+		c.queued = len(b)
+		c.wake()
+		c.mu.Unlock()
+	}
+}
+
+// write writes b and gives it back to the pool.
+func (c *conn) write(b []byte) {
+	for rest := b; len(rest) > 0; {
+		n := min(len(rest), writeChunk)
+		if _, err := c.raw.Write(rest[:n]); err != nil {
+			c.close(fmt.Errorf("write: %w", err))
+			break
+		}
+		c.writes.Add(1)
+		rest = rest[n:]
+	}
+	c.active.Store(true)
+	c.bufs.put(b)
+}
+
+// append queues one frame that encode appends; size is a guess of its length. c.mu is held.
+func (c *conn) append(size int, encode func([]byte) ([]byte, error)) error {
+	if c.closed != nil {
+		return c.closed
+	}
+	c.out = c.bufs.grow(c.out, size+frameGuess)
+	before := len(c.out)
+	b, err := encode(c.out)
+	if err != nil {
+		return err
+	}
+	c.out = b
+	return c.appended(len(b) - before)
+}
+
+// frameGuess is about the size of a frame without its body.
+const frameGuess = 512
+
+// appended counts n queued bytes and sees that they are written. A peer that lets twice the limit pile up is cut off.
+// c.mu is held.
+func (c *conn) appended(n int) error {
+	c.queued += n
+	if c.queued > 2*c.MaxQueued {
+		go c.close(errSlow)
+		return ErrClosed
+	}
+	c.startWriter()
+	return nil
+}
+
+// respond queues the answer to one request.
+func (c *conn) respond(opaque int32, t protocol.SerializeType, resp *protocol.Response) {
+	enc := c.encoder()
+	defer c.encoders.Put(enc)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed != nil {
+		return
+	}
+	c.out = c.bufs.grow(c.out, len(resp.Body)+frameGuess)
+	before := len(c.out)
+	b, err := enc.AppendResponse(c.out, opaque, t, resp)
+	if err != nil {
+		c.log.Error("response not sent", "peer", c.remote, "response", resp.Code, "error", err)
+		b, _ = enc.AppendResponse(c.out, opaque, t, &protocol.Response{
+			Code: protocol.RespSystemError, Remark: protocol.Some(err.Error()),
+		})
+	}
+	c.out = b
+	_ = c.appended(len(b) - before)
+}
+
+// inlineResponder answers the request that the reading goroutine is handling.
+type inlineResponder conn
+
+func (i *inlineResponder) Respond(resp *protocol.Response) {
+	c := (*conn)(i)
+	if !c.req.IsOneway() {
+		c.respond(c.req.Opaque, c.req.Serialize, resp)
+	}
+}
+
+func (i *inlineResponder) Keep(oneway bool) Responder { return (*conn)(i).keep(oneway, false) }
+
+func (i *inlineResponder) hold(oneway bool) Responder { return (*conn)(i).keep(oneway, true) }
+
+func (c *conn) keep(oneway, held bool) *lateResponder {
+	if !held {
+		c.inFlight.Add(1)
+	}
+	return &lateResponder{c: c, opaque: c.req.Opaque, serialize: c.req.Serialize, oneway: oneway, held: held}
+}
+
+// lateResponder answers a detached request. It is all that a waiting request costs on this side.
+type lateResponder struct {
+	c         *conn
+	opaque    int32
+	serialize protocol.SerializeType
+	oneway    bool
+	held      bool // not counted as in flight
+	done      atomic.Bool
+}
+
+func (l *lateResponder) Respond(resp *protocol.Response) {
+	if l.done.Swap(true) {
+		return
+	}
+	if !l.oneway {
+		l.c.respond(l.opaque, l.serialize, resp)
+	}
+	if !l.held {
+		l.c.settle()
+	}
+}
+
+func (l *lateResponder) Keep(bool) Responder { return l }
+
+func (l *lateResponder) hold(bool) Responder {
+	if !l.held {
+		l.held = true
+		l.c.settle()
+	}
+	return l
+}
+
+// settle takes one request off the in-flight count.
+func (c *conn) settle() {
+	c.inFlight.Add(-1)
+	c.mu.Lock()
+	c.wake()
+	c.mu.Unlock()
+}
