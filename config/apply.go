@@ -4,7 +4,9 @@
 package config
 
 import (
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -18,14 +20,16 @@ func (l *loader) apply(keys []Key, objects []object, set map[string]bool) {
 		value := l.given[name]
 		targets := byName[name]
 		if len(targets) == 0 {
-			l.unknown(name, value, names)
+			l.warn(name, value, "%s", unknown(name, keys, names))
 			continue
 		}
 		for i, k := range targets {
-			before := len(l.warnings)
-			l.set(k, objects, name, value, set)
-			if i > 0 {
-				l.warnings = l.warnings[:before] // one key, one warning
+			note, stored := setNote(k, k.valueIn(objects), value)
+			if note != "" && i == 0 { // one key, one warning
+				l.warn(name, value, "%s", note)
+			}
+			if stored {
+				set[k.id()] = true
 			}
 		}
 	}
@@ -42,30 +46,62 @@ func settable(keys []Key) map[string][]*Key {
 	return byName
 }
 
-func (l *loader) set(k *Key, objects []object, name, value string, set map[string]bool) {
-	field := k.valueIn(objects)
+// setNote stores a value and says what its author should know: that it is not what Java takes it for, or that it
+// changes nothing although it looks as if it did.
+func setNote(k *Key, field reflect.Value, value string) (note string, stored bool) {
 	before := text(field)
 	switch {
 	case !setText(field, value):
-		l.warn(name, value, "not a Java %s; %s is used", k.Type, before)
-		return
-	case k.Type == "boolean" && !strings.EqualFold(value, "true") && !strings.EqualFold(value, "false"):
-		l.warn(name, value, "neither true nor false; false is used")
+		return fmt.Sprintf("not %s; %s is used", k.wanted(value), orNothing(before)), false
+	case k.Type == "boolean" && !isBoolean(value):
+		return fmt.Sprintf("not %s; false is used", k.wanted(value)), true
+	case k.Type == "String" && strings.Contains(value, " #"):
+		return "there are no comments behind values: the text from # on is part of the value", true
 	case k.Feature != "" && text(field) != before:
-		l.warn(name, value, "accepted without effect: it belongs to %s, which this version does not have", k.Feature)
-	case name == "messageStorePlugIn" && trim(value) != "":
-		l.warn(name, value, "accepted without effect: %s", k.NoEffect)
+		return fmt.Sprintf("accepted without effect: it belongs to %s, which this version does not have", k.Feature), true
+	case k.Name == "messageStorePlugIn" && text(field) != "":
+		return "accepted without effect: it " + k.NoEffect, true
 	}
-	set[k.id()] = true
+	return "", true
 }
 
-// unknown warns of a key no setter exists for.
-func (l *loader) unknown(name, value string, known []string) {
-	if near := nearest(name, known); near != "" {
-		l.warn(name, value, "unknown key, without effect; did you mean %s?", near)
-		return
+// wanted says what a value should have been, with a hint at blanks, which Java takes for a part of it.
+func (k *Key) wanted(value string) string {
+	what := "a Java " + k.Type
+	if k.values != nil {
+		what = "one of " + strings.Join(k.values, ", ")
 	}
-	l.warn(name, value, "unknown key, without effect")
+	if trim(value) != value {
+		what += " (blanks around it count)"
+	}
+	return what
+}
+
+func isBoolean(value string) bool {
+	return strings.EqualFold(value, "true") || strings.EqualFold(value, "false")
+}
+
+func orNothing(value string) string {
+	if value == "" {
+		return "nothing"
+	}
+	return value
+}
+
+// unknown says what to make of a key that no setter exists for.
+func unknown(name string, keys []Key, known []string) string {
+	for i := range keys {
+		if keys[i].Name == name {
+			return fmt.Sprintf("cannot be set, in Java neither; %s is used", orNothing(keys[i].Default))
+		}
+	}
+	if owner, ok := foreign()[name]; ok {
+		return "without effect here: a key of " + owner
+	}
+	if near := nearest(name, known); near != "" {
+		return fmt.Sprintf("unknown key, without effect; did you mean %s?", near)
+	}
+	return "unknown key, without effect"
 }
 
 // nearest finds the known key that takes the fewest edits, letter case aside, if there is one that resembles name.

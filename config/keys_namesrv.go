@@ -7,43 +7,39 @@ package config
 type NamesrvConfig struct {
 	// Directory of the installation.
 	RocketmqHome string `def:"null" sys:"rocketmq.home.dir" env:"ROCKETMQ_HOME" mark:"rp"`
-	// JSON {"configTable":{namespace:{key:value}}}, written on each PUT/DELETE_KV_CONFIG.
+	// KV configuration, JSON; written at each change.
 	KvConfigPath string `def:"$home/namesrv/kvConfig.json" mark:"rp"`
-	// File that UPDATE_NAMESRV_CONFIG/UPDATE_CONTROLLER_CONFIG rewrites. With -c FILE set to FILE.
+	// File that hot update rewrites; -c replaces it.
 	ConfigStorePath string `def:"$home/namesrv/namesrv.properties" mark:"rp"`
-	ProductEnvName  string `def:"center" none:"first part of the product environment name, unused by default"`
-	// Unknown topics are looked up through the test cluster name server.
+	ProductEnvName  string `def:"center" none:"unused in Java too"`
+	// Unknown topics are looked up through the test cluster's name server.
 	ClusterTest bool `def:"false"`
-	// Route answers carry orderTopicConf from KV namespace ORDER_TOPIC_CONFIG.
+	// Route answers carry the order configuration of the topic.
 	OrderMessageEnable bool `def:"false"`
-	// Register answer carries the ORDER_TOPIC_CONFIG table as body.
-	ReturnOrderTopicConfigToBroker bool `def:"true" v4:"!"`
-	ClientRequestThreadPoolNums    int  `def:"8" v4:"!" none:"size of a Java thread pool; in Go at most a concurrency limit" mark:"r"`
-	DefaultThreadPoolNums          int  `def:"16" v4:"!" none:"size of a Java thread pool; in Go at most a concurrency limit" mark:"r"`
-	// Capacity of the queue of that pool; the first six are shown by brokerStatus; a full queue answers SYSTEM_BUSY(2)
-	// [OVERLOAD]system busy, start flow control for a while.
-	ClientRequestThreadPoolQueueCapacity int `def:"50000" v4:"!" mark:"r"`
-	// Capacity of the queue of that pool; the first six are shown by brokerStatus; a full queue answers SYSTEM_BUSY(2)
-	// [OVERLOAD]system busy, start flow control for a while.
-	DefaultThreadPoolQueueCapacity int `def:"10000" v4:"!" mark:"r"`
-	// ms between scans for silent brokers (120 s default timeout per broker)
+	// Answers to registrations carry the table of order configurations.
+	ReturnOrderTopicConfigToBroker       bool `def:"true" v4:"!"`
+	ClientRequestThreadPoolNums          int  `def:"8" v4:"!" none:"there are no thread pools per kind of request here" mark:"r"`
+	DefaultThreadPoolNums                int  `def:"16" v4:"!" none:"there are no thread pools per kind of request here" mark:"r"`
+	ClientRequestThreadPoolQueueCapacity int  `def:"50000" v4:"!" none:"requests of this kind do not queue here; maxRequestsPerConnection bounds what is in flight" mark:"r"`
+	DefaultThreadPoolQueueCapacity       int  `def:"10000" v4:"!" none:"requests of this kind do not queue here; maxRequestsPerConnection bounds what is in flight" mark:"r"`
+	// ms between two looks for silent brokers.
 	ScanNotActiveBrokerInterval   int64 `def:"5000" v4:"!"`
-	UnRegisterBrokerQueueCapacity int   `def:"3000" v4:"!" none:"internal tuning of the Java server" mark:"r"`
+	UnRegisterBrokerQueueCapacity int   `def:"3000" v4:"!" none:"requests of this kind do not queue here; maxRequestsPerConnection bounds what is in flight" mark:"r"`
 	// Answers a route with the smallest slave as brokerId 0.
 	SupportActingMaster bool `def:"false" v4:"!" later:"slave acting master"`
-	// GET_ALL_TOPIC_LIST_FROM_NAMESERVER(206) allowed; else SYSTEM_ERROR disable.
+	// GET_ALL_TOPIC_LIST_FROM_NAMESERVER(206) is answered; otherwise SYSTEM_ERROR(1) disable.
 	EnableAllTopicList bool `def:"true" v4:"!"`
-	// The other topic lists (224,304,311-313); else SYSTEM_ERROR disable.
+	// The other lists of topics (224, 304, 311, 312, 313) are answered.
 	EnableTopicList bool `def:"true" v4:"!"`
-	// Sends NOTIFY_MIN_BROKER_ID_CHANGE(905)
+	// Send NOTIFY_MIN_BROKER_ID_CHANGE(905).
 	NotifyMinBrokerIdChanged bool `def:"false" v4:"!" later:"slave acting master"`
 	// Starts a controller in the same process.
 	EnableControllerInNamesrv bool `def:"false" v4:"!" later:"controller mode"`
-	// Route queries answer SYSTEM_ERROR name server not ready for waitSecondsForService after start.
+	// Route queries are refused for WaitSecondsForService after the start.
 	NeedWaitForService    bool `def:"false" v4:"!" later:"waiting before service"`
 	WaitSecondsForService int  `def:"45" v4:"!" later:"waiting before service"`
-	// Topics missing in a registration are removed from the route.
+	// Topics missing in a registration leave the route.
 	DeleteTopicWithBrokerRegistration bool `def:"false" v4:"!" later:"split registration"`
-	// -separated keys that hot update refuses, in addition to brokerConfigPath, rocketmqHome, configBlackList.
+	// Keys, separated by semicolons, that hot update refuses besides those it always refuses. Read at start.
 	ConfigBlackList string `def:"configBlackList;configStorePath;kvConfigPath" v4:"!" mark:"r"`
 }

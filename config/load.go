@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
-	"path/filepath"
 	"time"
+
+	"rocketmq-go/compat/properties"
 )
 
 // Options say where a configuration comes from. The order of precedence, from weak to strong: built-in defaults,
@@ -100,9 +102,7 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 		return nil, nil, &ExitError{ExitBadValue, fmt.Sprintf("compatVersion=%s: must be %s or %s", c.version, V533, V497)}
 	}
 	s := &state[T]{set: map[string]bool{}, extra: l.given, version: DataVersion{Timestamp: o.Now().UnixMilli()}}
-	for i, object := range r.objects(&s.values) {
-		c.keys = append(c.keys, keysOf(i, object)...)
-	}
+	c.keys = tableOf(r.objects(&s.values))
 	c.defaults(s, l)
 	r.preset(&s.values)
 	r.own(&s.values).CompatVersion = c.version
@@ -124,14 +124,22 @@ func (l *loader) readFile() error {
 		} else if err != nil {
 			return &ExitError{ExitUnreadable, fmt.Sprintf("configuration file cannot be read: %v", err)}
 		}
-		if l.given, err = parse(data); err != nil {
-			return &ExitError{ExitUnreadable, fmt.Sprintf("configuration file %s: %v", filepath.Base(l.options.File), err)}
+		list, err := properties.Parse(data)
+		if err != nil {
+			return &ExitError{ExitUnreadable, fmt.Sprintf("configuration file %s: %v", l.options.File, err)}
 		}
+		l.given = asMap(list)
 	}
-	for key, value := range l.options.Set {
-		l.given[key] = value
-	}
+	maps.Copy(l.given, l.options.Set)
 	return nil
+}
+
+func asMap(list properties.List) map[string]string {
+	m := make(map[string]string, len(list))
+	for _, e := range list {
+		m[e.Key] = e.Value
+	}
+	return m
 }
 
 // defaults gives every field its value of a fresh Java object, with what the environment contributes.

@@ -48,7 +48,7 @@ func namesrvRole() role[NamesrvValues] {
 			if l.options.File != "" {
 				v.ConfigStorePath = l.options.File
 			}
-			return nil
+			return checkPort(v.Server.ListenPort)
 		},
 		refuse:    refuseNamesrv,
 		storeFile: func(v *NamesrvValues, _ string) string { return v.ConfigStorePath },
@@ -66,12 +66,12 @@ func finishBroker(v *BrokerValues, l *loader) error {
 	if err := checkNamesrvAddr(v.NamesrvAddr); err != nil {
 		return err
 	}
-	v.ipReason = l.ipReason
-	if value, ok := l.given["brokerIP1"]; ok {
-		v.ipReason = "set by brokerIP1"
-		if trim(value) == "" {
-			v.ipReason = "brokerIP1 is empty"
-		}
+	if err := checkPort(v.Server.ListenPort); err != nil {
+		return err
+	}
+	v.ipReason = "set by brokerIP1"
+	if _, given := l.given["brokerIP1"]; !given || v.BrokerIP1 == "" {
+		v.BrokerIP1, v.ipReason = l.host.address, l.ipReason
 	}
 	if v.Store.HaListenPort <= 0 && v.Server.ListenPort > 0 {
 		v.Store.HaListenPort = v.Server.ListenPort + 1
@@ -87,6 +87,13 @@ func finishBroker(v *BrokerValues, l *loader) error {
 		v.BrokerID = 0
 	case v.BrokerID <= 0:
 		return &ExitError{ExitBadValue, "Slave's brokerId must be > 0"}
+	}
+	return nil
+}
+
+func checkPort(port int) error {
+	if port < 0 || port > 65535 {
+		return &ExitError{ExitUnreadable, fmt.Sprintf("listenPort=%d: port out of range", port)}
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ type Key struct {
 	AtStart    bool   // a hot update reaches the memory but changes nothing before the next start
 	Path       bool   // value is a path or class name
 
+	values   []string // of an enumeration
 	sys, env string
 	object   int // position in the list of objects
 	field    int
@@ -47,6 +48,15 @@ type object struct {
 	value   any  // pointer to a key struct
 	exposed bool // shown by getBrokerConfig and getNamesrvConfig even when the file does not mention it
 	printed bool // part of -p
+}
+
+// tableOf reads the rows of all objects of a process.
+func tableOf(objects []object) []Key {
+	var keys []Key
+	for i, o := range objects {
+		keys = append(keys, keysOf(i, o)...)
+	}
+	return keys
 }
 
 // keysOf reads the rows of one object from its struct tags.
@@ -63,6 +73,12 @@ func keysOf(position int, o object) []Key {
 		}
 		if name := tag("key"); name != "" {
 			k.Name = name
+		}
+		if e, ok := enumOf(f.Type); ok {
+			k.values = e.values
+		}
+		if k.Type == "boolean" {
+			k.values = []string{"true", "false"}
 		}
 		if v4, ok := f.Tag.Lookup("v4"); ok {
 			k.Default497 = v4

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"rocketmq-go/compat/properties"
 )
 
 // BlackListError refuses a hot update (answer code 16, NO_PERMISSION); Error is the remark of the answer.
@@ -24,11 +26,14 @@ type BlackListError struct {
 func (e *BlackListError) Error() string { return e.remark }
 
 // BadValueError refuses a hot update because a value does not fit its key. Java applies the other keys and says
-// nothing; here nothing of the request is applied.
-type BadValueError struct{ Key, Value, Type string }
+// nothing, and takes any text but true for false; here nothing of the request is applied.
+type BadValueError struct {
+	Key, Value string
+	wanted     string
+}
 
 func (e *BadValueError) Error() string {
-	return fmt.Sprintf("configuration key %s: %q is not a Java %s", e.Key, e.Value, e.Type)
+	return fmt.Sprintf("configuration key %s: %q is not %s", e.Key, e.Value, e.wanted)
 }
 
 // Change is what an update did.
@@ -49,10 +54,11 @@ func (c *Config[T]) Update(body []byte) (Change, error) {
 	if len(body) == 0 {
 		return Change{}, nil
 	}
-	request, err := parse(body)
+	list, err := properties.Parse(body)
 	if err != nil {
 		return Change{}, err
 	}
+	request := asMap(list)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.current.Load()
@@ -94,8 +100,8 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 				continue
 			}
 			known = true
-			if !setText(k.valueIn(objects), value) {
-				return change, nil, &BadValueError{name, value, k.Type}
+			if !setText(k.valueIn(objects), value) || k.Type == "boolean" && !isBoolean(value) {
+				return change, nil, &BadValueError{name, value, k.wanted(value)}
 			}
 			s.set[k.id()] = true
 		}
@@ -170,26 +176,34 @@ func (c *Config[T]) save(s *state[T], settings map[string]string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	base := old
 	if c.file == "" {
-		return replaceFile(path, old, rewrite(nil, settings))
+		base = nil
 	}
-	return replaceFile(path, old, rewrite(old, settings))
+	data, err := rewrite(base, settings)
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, old, data)
 }
 
 // rewrite puts settings into a properties text.
-func rewrite(old []byte, settings map[string]string) []byte {
+func rewrite(old []byte, settings map[string]string) ([]byte, error) {
+	lines, err := properties.Lines(old)
+	if err != nil {
+		return nil, err
+	}
 	var out []byte
 	written := map[string]bool{}
-	for _, l := range logicalLines(old) {
-		key, _, err := parseLine(l.text)
-		value, replaced := settings[key]
-		if l.comment || err != nil || !replaced {
-			out = append(out, old[l.start:l.end]...)
+	for _, l := range lines {
+		value, replaced := settings[l.Key]
+		if l.Comment || !replaced {
+			out = append(out, old[l.Start:l.End]...)
 			continue
 		}
-		if !written[key] {
-			out = appendSetting(out, key, value)
-			written[key] = true
+		if !written[l.Key] {
+			out = appendSetting(out, l.Key, value)
+			written[l.Key] = true
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(settings), compareUTF16) {
@@ -197,7 +211,7 @@ func rewrite(old []byte, settings map[string]string) []byte {
 			out = appendSetting(out, key, settings[key])
 		}
 	}
-	return out
+	return out, nil
 }
 
 func appendSetting(out []byte, key, value string) []byte {

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// load reads a broker configuration from text alone.
+func loadText(t *testing.T, text string) (*Broker, []Warning, error) {
+	t.Helper()
+	return LoadBroker(Options{File: file(t, text), Env: nothing})
+}
+
+func mustLoad(t *testing.T, text string) *Broker {
+	t.Helper()
+	c, _, err := loadText(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestDefaults(t *testing.T) {
+	c, warnings, err := LoadBroker(Options{Env: nothing, System: func(name string) string {
+		return map[string]string{"user.home": "/home/u"}[name]
+	}, CPUs: 6})
+	if err != nil || len(warnings) != 0 {
+		t.Fatal(err, warnings)
+	}
+	v := c.Load()
+	if v.Server.ListenPort != 10911 || v.Store.HaListenPort != 10912 {
+		t.Errorf("ports %d, %d", v.Server.ListenPort, v.Store.HaListenPort)
+	}
+	if v.Store.StorePathRootDir != "/home/u/store" || v.Store.CommitLogPath() != "/home/u/store/commitlog" {
+		t.Errorf("paths %s, %s", v.Store.StorePathRootDir, v.Store.CommitLogPath())
+	}
+	if v.SendMessageThreadPoolNums != 4 || v.PullMessageThreadPoolNums != 28 {
+		t.Errorf("pools %d, %d", v.SendMessageThreadPoolNums, v.PullMessageThreadPoolNums)
+	}
+	if v.Own.MaxFrameLength != 16<<20 || v.Own.MaxRequestsPerConnection != 4096 || v.Own.MaxReplyBytesPerConnection != 32<<20 || v.Own.MaxHeldPulls != 100_000 {
+		t.Errorf("bounds %+v", v.Own)
+	}
+	if v.BrokerName == "" || v.Store.BrokerRole != AsyncMaster || v.Store.FlushDiskType != AsyncFlush {
+		t.Errorf("%q %q %q", v.BrokerName, v.Store.BrokerRole, v.Store.FlushDiskType)
+	}
+	n, _, err := LoadNamesrv(Options{Env: nothing})
+	if err != nil || n.Load().Server.ListenPort != 9876 {
+		t.Error("name server:", err)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	system := func(name string) string {
+		return map[string]string{"rocketmq.home.dir": "/prop", "rocketmq.namesrv.addr": "prop:1", "tls.server.mode": "enforcing"}[name]
+	}
+	env := func(name string) string {
+		return map[string]string{"ROCKETMQ_HOME": "/env", "NAMESRV_ADDR": "env:1"}[name]
+	}
+	for _, c := range []struct {
+		name        string
+		o           Options
+		home, names string
+	}{
+		{"environment", Options{Env: env}, "/env", "env:1"},
+		{"property over environment", Options{Env: env, System: system}, "/prop", "prop:1"},
+		{"file over property", Options{Env: env, System: system, File: file(t, "namesrvAddr=file:1\nrocketmqHome=/file")}, "/file", "file:1"},
+		{"settings over file", Options{File: file(t, "namesrvAddr=file:1"), Set: map[string]string{"namesrvAddr": "set:1"}, Env: env}, "/env", "set:1"},
+		{"-n over all", Options{File: file(t, "namesrvAddr=file:1"), NamesrvAddr: "n:1", Env: env}, "/env", "n:1"},
+	} {
+		b, _, err := LoadBroker(c.o)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if v := b.Load(); v.RocketmqHome != c.home || v.NamesrvAddr != c.names {
+			t.Errorf("%s: got %s, %s", c.name, v.RocketmqHome, v.NamesrvAddr)
+		}
+	}
+	b, _, _ := LoadBroker(Options{System: system, Env: env})
+	if mode := b.Load().Own.TLSServerMode; mode != "enforcing" {
+		t.Errorf("system property not read: %s", mode)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"autoCreateTopicEnabel=true", "autoCreateTopicEnabel=true: unknown key, without effect; did you mean autoCreateTopicEnable?"},
+		{"LISTENPORT=1", "LISTENPORT=1: unknown key, without effect; did you mean listenPort?"},
+		{"somethingElseAltogether=1", "somethingElseAltogether=1: unknown key, without effect"},
+		{"haListenPort=10915 ", "haListenPort=10915 : not a Java int (blanks around it count); 0 is used"},
+		{"brokerRole=master", "brokerRole=master: not one of ASYNC_MASTER, SYNC_MASTER, SLAVE; ASYNC_MASTER is used"},
+		{"autoCreateTopicEnable=on", "autoCreateTopicEnable=on: not one of true, false; false is used"},
+		{"kvConfigPath=/x", "kvConfigPath=/x: without effect here: a key of the name server"},
+		{"priorityOrderAsc=false", "priorityOrderAsc=false: without effect here: a key of 5.4.0"},
+		{"controllerDLegerGroup=g", "controllerDLegerGroup=g: without effect here: a key of the controller"},
+		{"timerCheckMetricsWhen=06", "timerCheckMetricsWhen=06: cannot be set, in Java neither; 05 is used"},
+		{"messageStorePlugIn=a.b.C", "messageStorePlugIn=a.b.C: accepted without effect: it names Java classes"},
+		{"regionId=x # y", "regionId=x # y: there are no comments behind values: the text from # on is part of the value"},
+		{"brokerId=2", "brokerId=2: a master has brokerId 0, which is used (brokerRole is ASYNC_MASTER)"},
+		{"writeBufferHighWaterMark=x", "writeBufferHighWaterMark=x: not a Java int; 0 is used"},
+		{"enableDetailStat=false\nfilterServerNums=1\nsendMessageThreadPoolNums=9", ""},
+	} {
+		_, warnings, err := loadText(t, c.text)
+		if err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		var got []string
+		for _, w := range warnings {
+			got = append(got, strings.TrimPrefix(w.String(), "configuration key "))
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.text, s, c.want)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		code int
+		want string
+	}{
+		{"aclEnable=true", 253, "aclEnable=true: access control is not enforced"},
+		{"aclEnable=true\ncompatVersion=4.9.7", 253, "aclEnable=true: access control is not enforced"},
+		{"authenticationEnabled=TRUE", 253, "authenticationEnabled=true: authentication is not enforced"},
+		{"authorizationEnabled=true", 253, "authorizationEnabled=true: authorization is not enforced"},
+		{"migrateAuthFromV1Enabled=true", 253, "migrateAuthFromV1Enabled=true:"},
+		{"enableDLegerCommitLog=true", 253, "enableDLegerCommitLog=true:"},
+		{"storeType=defaultRocksDB", 253, "storeType=defaultRocksDB:"},
+		{"enableControllerMode=true", 253, "enableControllerMode=true:"},
+		{"enableControllerMode=true\nenableDLegerCommitLog=true", 252, "enableControllerMode and enableDLegerCommitLog"},
+		{"brokerRole=SLAVE\nbrokerId=1", 253, "brokerRole=SLAVE: replication is not there yet"},
+		{"brokerRole=SLAVE", 253, "Slave's brokerId must be > 0"},
+		{"namesrvAddr=abc", 253, `The Name Server Address[abc] illegal, please set it as follows, "127.0.0.1:9876;192.168.0.1:9876"`},
+		{"namesrvAddr=a:1;b:x", 253, "The Name Server Address[a:1;b:x] illegal"},
+		{"compatVersion=4.9.8", 253, "compatVersion=4.9.8: must be 5.3.3 or 4.9.7"},
+		{"messageDelayLevel=1s  2s", 253, `messageDelayLevel: "" does not end in s, m, h or d`},
+		{"listenPort=65536", 255, "listenPort=65536: port out of range"},
+		{"a=\\u12", 255, "malformed"},
+	} {
+		_, _, err := loadText(t, c.text)
+		var exit *ExitError
+		if !errors.As(err, &exit) || exit.Code != c.code || !strings.Contains(exit.Text, c.want) {
+			t.Errorf("%s: got %v, want exit %d with %q", c.text, err, c.code, c.want)
+		}
+	}
+	_, _, err := LoadBroker(Options{File: filepath.Join(t.TempDir(), "none.conf"), Env: nothing})
+	if err == nil || !strings.Contains(err.Error(), "none.conf does not exist") {
+		t.Error(err)
+	}
+	_, _, err = LoadNamesrv(Options{File: file(t, "enableControllerInNamesrv=true"), Env: nothing})
+	if err == nil || !strings.Contains(err.Error(), "enableControllerInNamesrv=true") {
+		t.Error(err)
+	}
+	if c, _, err := loadText(t, "enableDLegerCommitLog=false\nstoreType=DEFAULT\nnamesrvAddr=a:1;b:2"); c == nil || err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPorts(t *testing.T) {
+	for _, c := range []struct {
+		text       string
+		listen, ha int
+	}{
+		{"listenPort=21011", 21011, 21012},
+		{"listenPort=0", 0, 0},
+		{"listenPort=21011\nhaListenPort=7", 21011, 7},
+		{"haListenPort=-3", 10911, 10912},
+	} {
+		v := mustLoad(t, c.text).Load()
+		if v.Server.ListenPort != c.listen || v.Store.HaListenPort != c.ha {
+			t.Errorf("%q: got %d, %d", c.text, v.Server.ListenPort, v.Store.HaListenPort)
+		}
+	}
+}
+
+func TestAdvertisedIP(t *testing.T) {
+	for text, want := range map[string]string{
+		"brokerIP1=10.1.2.3": "10.1.2.3 (set by brokerIP1)",
+		"brokerIP1=auto":     "auto (set by brokerIP1)",
+	} {
+		ip, why := mustLoad(t, text).Load().AdvertisedIP()
+		if got := ip + " (" + why + ")"; got != want {
+			t.Errorf("%s: got %s", text, got)
+		}
+	}
+	ip, why := mustLoad(t, "brokerIP1=").Load().AdvertisedIP()
+	if ip == "" || why == "set by brokerIP1" {
+		t.Errorf("empty brokerIP1: %q, %q", ip, why)
+	}
+}
+
+// What 4.9.7 does not have is neither shown nor acted upon.
+func TestRulesOf497(t *testing.T) {
+	c := mustLoad(t, "compatVersion=4.9.7")
+	v := c.Load()
+	if c.CompatVersion() != V497 || v.Own.CompatVersion != V497 {
+		t.Error(c.CompatVersion(), v.Own.CompatVersion)
+	}
+	if v.TransactionCheckInterval != 60000 || v.UseServerSideResetOffset || v.Store.AutoMessageVersionOnTopicLen || !v.LitePullMessageEnable {
+		t.Errorf("%d %t %t", v.TransactionCheckInterval, v.UseServerSideResetOffset, v.Store.AutoMessageVersionOnTopicLen)
+	}
+	text := c.Exposed()
+	for _, key := range []string{"popPollingSize", "stateVersion", "bindAddress"} {
+		if strings.Contains(text, key+"=") {
+			t.Errorf("%s is shown", key)
+		}
+	}
+	for _, line := range []string{"filterServerNums=0\n", "haSlaveFallbehindMax=268435456\n", "compatVersion=4.9.7\n", "isEnableBatchPush=false\n"} {
+		if !strings.Contains(text, line) {
+			t.Errorf("%q is not shown", line)
+		}
+	}
+	if strings.Contains(c.VersionText(), "stateVersion") {
+		t.Error(c.VersionText())
+	}
+}
+
+// The sample files load without a warning; those of slaves are refused for what they are.
+func TestSampleFiles(t *testing.T) {
+	count := 0
+	err := filepath.WalkDir("../conf", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".conf" && filepath.Ext(path) != ".properties" {
+			return err
+		}
+		count++
+		var warnings []Warning
+		if d.Name() == "namesrv.conf" {
+			_, warnings, err = LoadNamesrv(Options{File: path, Env: nothing})
+		} else {
+			_, warnings, err = LoadBroker(Options{File: path, Env: nothing})
+		}
+		if len(warnings) > 0 {
+			t.Errorf("%s: %v", path, warnings)
+		}
+		slave := strings.HasSuffix(path, "-s.properties")
+		if slave != (err != nil) || slave && !strings.Contains(err.Error(), "brokerRole=SLAVE") {
+			t.Errorf("%s: %v", path, err)
+		}
+		return nil
+	})
+	if err != nil || count != 13 {
+		t.Errorf("%d files, %v", count, err)
+	}
+}
