@@ -65,7 +65,7 @@ func (t *Table) Lookup(name string, v View) (body []byte, ok bool) {
 	v.Order = strings.Clone(v.Order)
 	e := &encoded{stamp: t.stamp, view: v}
 	if data := t.data(name, tp, v); data != nil {
-		e.body = fastjson.Options{Standard: v.Flavour == Standard, Omit: t.rules.Omit}.Marshal(data)
+		e.body = fastjson.Options{Standard: v.Flavour == Standard, Omit: t.profile.OmitJSON}.Marshal(data)
 	}
 	slot.Store(e)
 	return e.body, e.body != nil
@@ -108,7 +108,7 @@ func (t *Table) data(name string, tp *topic, v View) *protocol.TopicRouteData {
 // its queues are read-only.
 func (t *Table) show(b *broker, q brokerQueues, acting bool) protocol.BrokerData {
 	data := b.data()
-	if acting && t.rules.ActingMasters && b.headless() && q.Perm&PermWrite == 0 {
+	if acting && t.profile.ActingMasters && b.headless() && q.Perm&PermWrite == 0 {
 		members := slices.Clone(b.members)
 		members[0].ID = MasterID
 		data.BrokerAddrs = addrMap(members)

@@ -29,14 +29,28 @@ func (t *Table) Heartbeat(cluster, addr string) bool {
 	return l != nil
 }
 
-// Version is the data version of a broker's latest registration.
-func (t *Table) Version(cluster, addr string) (DataVersion, bool) {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	if l := t.live[liveKey{cluster, addr}]; l != nil {
-		return l.version, true
+// QueryVersion compares a data version with the one of a broker's latest registration. A broker that is not registered
+// has changed. The question keeps the broker alive; before 5.x only if nothing has changed.
+func (t *Table) QueryVersion(cluster, addr string, v DataVersion) (stored DataVersion, known, changed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.live[liveKey{cluster, addr}]
+	if l == nil {
+		return DataVersion{}, false, true
 	}
-	return DataVersion{}, false
+	changed = l.version != t.comparable(v)
+	if !changed || t.profile.QueryKeepsAlive {
+		l.last = t.now()
+	}
+	return l.version, true, changed
+}
+
+// comparable is a version without what this release does not know.
+func (t *Table) comparable(v DataVersion) DataVersion {
+	if !t.profile.StateVersions {
+		v.StateVersion = 0
+	}
+	return v
 }
 
 // Clusters are all brokers, and the broker names by cluster.

@@ -45,6 +45,8 @@ type TopicQueues struct {
 
 // Registered is the answer to a registration.
 type Registered struct {
+	// New tells that this process was not alive before under this id.
+	New bool
 	// MasterAddr and MasterHA are set for a slave whose master lives.
 	MasterAddr, MasterHA protocol.Opt[string]
 	// Change is set when the smallest id of the broker name became smaller.
@@ -65,6 +67,7 @@ func (t *Table) Register(r *Registration, deleteMissing bool) (Registered, error
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
+	r.Version = t.comparable(r.Version)
 	b, first := t.enter(r)
 	prevMin := b.minID()
 	if b.drop(func(m Member) bool { return m.Addr == r.Addr && m.ID != r.ID }) {
@@ -75,7 +78,7 @@ func (t *Table) Register(r *Registration, deleteMissing bool) (Registered, error
 		delete(t.live, liveKey{r.Cluster, r.Addr})
 		return Registered{}, nil
 	}
-	if !known && len(r.Topics) == 1 && t.rules.FirstNeedsAll {
+	if !known && len(r.Topics) == 1 && t.profile.FirstNeedsAll {
 		return Registered{}, protocol.Errorf(protocol.RespSystemError, "register broker failed")
 	}
 	first = first || !known
@@ -83,6 +86,7 @@ func (t *Table) Register(r *Registration, deleteMissing bool) (Registered, error
 		t.touch(b)
 	}
 	l := t.live[liveKey{r.Cluster, r.Addr}]
+	isNew := l == nil || l.id != r.ID
 	changed := l == nil || l.version != r.Version
 	if t.bringsTopics(b, r) {
 		t.takeTopics(b, r, first, changed, deleteMissing)
@@ -90,7 +94,9 @@ func (t *Table) Register(r *Registration, deleteMissing bool) (Registered, error
 	l = t.keepAlive(b, l, r)
 	l.version, l.print, l.gen = r.Version, r.Print, b.gen
 
-	return t.answer(b, r, prevMin), nil
+	a := t.answer(b, r, prevMin)
+	a.New = isNew
+	return a, nil
 }
 
 // Renew repeats a registration of which only the print of the body is known. It reports false if the body has to be
@@ -107,7 +113,7 @@ func (t *Table) Renew(r *Registration) (Registered, bool) {
 	if addr, ok := b.addr(r.ID); !ok || addr != r.Addr {
 		return Registered{}, false
 	}
-	if t.rules.ActingMasters && (b.zone != r.Zone || b.acting != r.Acting.Or(false)) {
+	if t.profile.ActingMasters && (b.zone != r.Zone || b.acting != r.Acting.Or(false)) {
 		return Registered{}, false
 	}
 	r.Filters = l.filters
@@ -129,7 +135,7 @@ func (t *Table) enter(r *Registration) (b *broker, first bool) {
 		first = true
 	}
 	names[b.name] = struct{}{}
-	if !t.rules.ActingMasters {
+	if !t.profile.ActingMasters {
 		return b, first
 	}
 	if acting := r.Acting.Or(false); b.acting != acting {
@@ -152,7 +158,7 @@ func (t *Table) touch(b *broker) {
 // holds tells whether the address that has a broker id now may keep it against one with the given version.
 func (t *Table) holds(cluster, addr string, v DataVersion) bool {
 	l := t.live[liveKey{cluster, addr}]
-	return t.rules.StateVersions && l != nil && l.version.StateVersion > v.StateVersion
+	return t.profile.StateVersions && l != nil && l.version.StateVersion > v.StateVersion
 }
 
 // bringsTopics tells whether topics are taken from this member: from the master, and from the slave with the smallest
@@ -162,7 +168,7 @@ func (t *Table) bringsTopics(b *broker, r *Registration) bool {
 }
 
 func (t *Table) primeSlave(b *broker, r *Registration) bool {
-	return t.rules.ActingMasters && r.Acting.Set && r.ID != MasterID && r.ID == b.minID()
+	return t.profile.ActingMasters && r.Acting.Set && r.ID != MasterID && r.ID == b.minID()
 }
 
 // takeTopics applies the topics of a registration. Unless everything counts as new, only topics this broker name does
@@ -174,7 +180,7 @@ func (t *Table) takeTopics(b *broker, r *Registration, first, changed, deleteMis
 	readOnly := b.acting && t.primeSlave(b, r)
 	for i := range r.Topics {
 		tq := &r.Topics[i]
-		if !first && !changed && (!t.rules.TopicsReturn || t.serves(b.name, tq.Name)) {
+		if !first && !changed && (!t.profile.TopicsReturn || t.serves(b.name, tq.Name)) {
 			continue
 		}
 		q := tq.Queues

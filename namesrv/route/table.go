@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"rocketmq-go/compat"
 	"rocketmq-go/remoting/protocol"
 )
 
@@ -60,8 +61,8 @@ type Mappings map[string]*protocol.TopicQueueMappingInfo
 
 // Table is the route table. Its methods may be called from any goroutine.
 type Table struct {
-	rules Rules
-	now   func() time.Time
+	profile *compat.Profile
+	now     func() time.Time
 
 	mu       sync.RWMutex
 	topics   map[string]*topic
@@ -72,21 +73,6 @@ type Table struct {
 
 	// stamp counts the changes of any broker's addresses, filter servers, zone or acting flag.
 	stamp uint64
-}
-
-// Rules are the differences between the releases of RocketMQ that brokers and clients can notice.
-type Rules struct {
-	// FirstNeedsAll refuses the first registration of a broker id that brings exactly one topic: it is an increment
-	// meant for a name server that has the rest, and would hide the rest for half a minute.
-	FirstNeedsAll bool
-	// StateVersions lets the holder of a broker id with the larger state version keep it against another address.
-	StateVersions bool
-	// TopicsReturn brings a topic that was deleted here back with its broker's next registration, even an unchanged one.
-	TopicsReturn bool
-	// ActingMasters knows slaves that stand in for a lost master, and zones.
-	ActingMasters bool
-	// Omit is the mark of the JSON fields that are left out of routes (fastjson.Options).
-	Omit string
 }
 
 type liveKey struct{ cluster, addr string }
@@ -129,9 +115,9 @@ type brokerQueues struct {
 }
 
 // New makes an empty table. now is the clock by which brokers expire.
-func New(rules Rules, now func() time.Time) *Table {
+func New(profile *compat.Profile, now func() time.Time) *Table {
 	return &Table{
-		rules:    rules,
+		profile:  profile,
 		now:      now,
 		topics:   make(map[string]*topic),
 		brokers:  make(map[string]*broker),

@@ -5,6 +5,7 @@ package route
 
 import (
 	"slices"
+	"strings"
 
 	"rocketmq-go/remoting/protocol"
 )
@@ -23,7 +24,7 @@ type Gone struct {
 func (t *Table) Unregister(cluster, name, addr string, id int64) (Gone, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.remove(liveKey{cluster, addr}, name, id)
+	return t.remove(liveKey{strings.Clone(cluster), strings.Clone(addr)}, strings.Clone(name), id)
 }
 
 // Closed removes the brokers whose latest registration came over this connection.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package namesrv
+
+import (
+	"errors"
+
+	"rocketmq-go/config"
+	"rocketmq-go/remoting"
+	"rocketmq-go/remoting/protocol"
+)
+
+// 318 UPDATE_NAMESRV_CONFIG, 319 GET_NAMESRV_CONFIG.
+//
+// Bodies are properties texts. Keys that nobody knows are ignored, keys on the black list refuse the whole request.
+
+func (s *Server) updateConfig(r *remoting.Request, _ *protocol.Response) error {
+	change, err := s.cfg.Update(r.Body)
+	var black *config.BlackListError
+	var bad *config.BadValueError
+	var exit *config.ExitError
+	switch {
+	case errors.As(err, &black):
+		return protocol.Errorf(protocol.RespNoPermission, "%v", err)
+	case errors.As(err, &bad), errors.As(err, &exit):
+		return protocol.Errorf(protocol.RespSystemError, "%v", err)
+	case err != nil:
+		s.log.Warn("configuration update refused", "err", err)
+		return protocol.Errorf(protocol.RespSystemError, "string2Properties error")
+	}
+	s.log.Info("configuration updated", "keys", change.Keys, "ignored", change.Ignored, "from", r.Channel.RemoteAddr())
+	if change.SaveErr != nil {
+		s.log.Error("configuration holds in memory only", "err", change.SaveErr)
+	}
+	return nil
+}
+
+func (s *Server) getConfig(_ *remoting.Request, resp *protocol.Response) error {
+	resp.Body = []byte(s.cfg.Exposed())
+	return nil
+}
