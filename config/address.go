@@ -58,7 +58,7 @@ func chooseAddress(interfaces []netInterface) (address, why string) {
 		}
 		for _, a := range i.addresses {
 			switch {
-			case a.IsLoopback():
+			case a.IsLoopback(), a.Is6() && a.IsLinkLocalUnicast(): // the latter is no address without its interface
 			case a.Is4():
 				v4 = append(v4, candidate{a, i.name})
 			default:
@@ -69,12 +69,12 @@ func chooseAddress(interfaces []netInterface) (address, why string) {
 	for _, family := range [][]candidate{v4, v6} {
 		for _, c := range family {
 			if !c.IsPrivate() && !c.IsLinkLocalUnicast() {
-				return c.WithZone("").String(), fmt.Sprintf("first public address (interface %s)", c.from)
+				return c.String(), fmt.Sprintf("first public address (interface %s)", c.from)
 			}
 		}
 		if n := len(family); n > 0 {
 			c := family[n-1]
-			return c.WithZone("").String(), fmt.Sprintf("last private address (interface %s)", c.from)
+			return c.String(), fmt.Sprintf("last private address (interface %s)", c.from)
 		}
 	}
 	return "127.0.0.1", "no interface with an address"
