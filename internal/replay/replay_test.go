@@ -42,8 +42,6 @@ func fakeServer(t *testing.T, handle func(n int, f *Frame) []*Frame) func(string
 	}
 }
 
-func text(s string) *string { return &s }
-
 func load(t *testing.T, lines string) []*Step {
 	t.Helper()
 	steps, err := Load(strings.NewReader(lines))

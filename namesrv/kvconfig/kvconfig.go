@@ -56,7 +56,7 @@ func Open(path string) (*Store, error) {
 }
 
 type file struct {
-	ConfigTable fastjson.Map[string, fastjson.Map[string, string]] `json:"configTable,empty"`
+	ConfigTable fastjson.Map[string, fastjson.Map[string, string]] `json:"configTable"`
 }
 
 func (s *Store) load(path string) error {

@@ -69,7 +69,7 @@ func (r *reader) body(mappings bool) route.Body {
 	}
 	r.json(&b.Filters)
 	b.Filters = orEmpty(b.Filters)
-	if !mappings {
+	if !mappings || len(r.rest) == 0 { // a broker may announce 5.x and send what 4.9 sent
 		return b
 	}
 	for range r.int() {
