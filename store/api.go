@@ -137,13 +137,6 @@ const (
 	Upper
 )
 
-// Unit is one consume-queue entry.
-type Unit struct {
-	PhyOffset int64
-	Size      int32
-	TagsCode  int64
-}
-
 // IndexResult are the physical offsets found for a key, newest first, and how far the index reaches.
 type IndexResult struct {
 	PhyOffsets          []int64

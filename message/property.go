@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package message
+
+import (
+	"bytes"
+	"math/bits"
+)
+
+// Separators of an encoded property string: name NameEnd value PairEnd …
+const (
+	NameEnd = 0x01
+	PairEnd = 0x02
+)
+
+// Property names that the store or the broker act upon.
+const (
+	PropTags             = "TAGS"
+	PropKeys             = "KEYS"
+	PropUniqKey          = "UNIQ_KEY"
+	PropDelay            = "DELAY"
+	PropRealTopic        = "REAL_TOPIC"
+	PropRealQueueID      = "REAL_QID"
+	PropWait             = "WAIT"
+	PropMultiDispatch    = "INNER_MULTI_DISPATCH"
+	PropMultiQueueOffset = "INNER_MULTI_QUEUE_OFFSET"
+	PropInnerNum         = "INNER_NUM"
+	PropInnerBase        = "INNER_BASE"
+	PropCRC              = "__CRC32#"
+)
+
+// MaxProperties is the longest property string a record can carry, in bytes.
+const MaxProperties = 32767
+
+// Properties walks over the pairs of an encoded property string without copying.
+// The zero value is an empty walk; Name and Value are views into the string.
+type Properties struct {
+	Name, Value []byte
+	rest        []byte
+}
+
+// ScanProperties starts a walk. Pairs with an empty name or value are passed over, as Java's parser does; a value may
+// contain NameEnd. Both forms of the end (with and without a last PairEnd) are accepted.
+func ScanProperties(encoded []byte) Properties { return Properties{rest: encoded} }
+
+// Next steps to the next pair and reports whether there is one.
+func (p *Properties) Next() bool {
+	for len(p.rest) > 0 {
+		pair := p.rest
+		if i := bytes.IndexByte(pair, PairEnd); i >= 0 {
+			pair, p.rest = pair[:i], pair[i+1:]
+		} else {
+			p.rest = nil
+		}
+		if i := bytes.IndexByte(pair, NameEnd); i > 0 && i < len(pair)-1 {
+			p.Name, p.Value = pair[:i], pair[i+1:]
+			return true
+		}
+	}
+	return false
+}
+
+// Property finds one property. When a name occurs more than once the last one counts (Java puts them into a map).
+func Property(encoded []byte, name string) ([]byte, bool) {
+	var value []byte
+	for p := ScanProperties(encoded); p.Next(); {
+		if string(p.Name) == name {
+			value = p.Value
+		}
+	}
+	return value, value != nil
+}
+
+// PropertyMap decodes a property string.
+func PropertyMap(encoded []byte) map[string]string {
+	m := make(map[string]string, 8)
+	for p := ScanProperties(encoded); p.Next(); {
+		m[string(p.Name)] = string(p.Value)
+	}
+	return m
+}
+
+// AppendProperty appends one pair, with a separator before it if dst needs one.
+// The result ends with PairEnd.
+func AppendProperty(dst []byte, name, value string) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != PairEnd {
+		dst = append(dst, PairEnd)
+	}
+	dst = append(dst, name...)
+	dst = append(dst, NameEnd)
+	dst = append(dst, value...)
+	return append(dst, PairEnd)
+}
+
+// Known holds the properties that matter to the store, as views into the encoded string.
+type Known struct {
+	Tags, Keys, UniqKey, Delay, Wait, MultiDispatch, MultiQueueOffset, InnerNum []byte
+}
+
+// ScanKnown finds all of them in one pass.
+func ScanKnown(encoded []byte) (k Known) {
+	for p := ScanProperties(encoded); p.Next(); {
+		switch string(p.Name) {
+		case PropTags:
+			k.Tags = p.Value
+		case PropKeys:
+			k.Keys = p.Value
+		case PropUniqKey:
+			k.UniqKey = p.Value
+		case PropDelay:
+			k.Delay = p.Value
+		case PropWait:
+			k.Wait = p.Value
+		case PropMultiDispatch:
+			k.MultiDispatch = p.Value
+		case PropMultiQueueOffset:
+			k.MultiQueueOffset = p.Value
+		case PropInnerNum:
+			k.InnerNum = p.Value
+		}
+	}
+	return k
+}
+
+// Dialect tells which Java release writes a property string: they differ in the map they use and in how they end.
+type Dialect uint8
+
+const (
+	Java5  Dialect = iota // HashMap(128), a separator after the last pair
+	Java49                // default HashMap, no separator after the last pair
+)
+
+// HashMapOrder puts names, given in the order of insertion, into the order in which a java.util.HashMap of the given
+// capacity iterates. Removals do not disturb it: leave removed names out. Chains that Java turns into trees keep their
+// order too, except for chains of more than eight names, which no reader depends on.
+func HashMapOrder(names []string, capacity int) []string {
+	n := max(1<<bits.Len(uint(capacity-1)), 1)
+	for len(names) > n*3/4 {
+		n *= 2
+	}
+	type slot struct {
+		bucket uint32
+		name   string
+	}
+	slots := make([]slot, len(names))
+	for i, s := range names {
+		h := uint32(HashCode(0, s))
+		// insertion sort by bucket: few names, and it must be stable
+		e := slot{(h ^ h>>16) & uint32(n-1), s}
+		j := i
+		for ; j > 0 && slots[j-1].bucket > e.bucket; j-- {
+			slots[j] = slots[j-1]
+		}
+		slots[j] = e
+	}
+	out := make([]string, len(names))
+	for i := range slots {
+		out[i] = slots[i].name
+	}
+	return out
+}
+
+// Rebuild decodes a property string, applies the changes (an empty value removes the name) and writes it again as a Java
+// broker of the dialect would: in HashMap order.
+func Rebuild(encoded []byte, d Dialect, changes ...[2]string) []byte {
+	values := make(map[string]string, 16)
+	var names []string
+	put := func(name, value string) {
+		if _, ok := values[name]; !ok {
+			names = append(names, name)
+		}
+		values[name] = value
+	}
+	for p := ScanProperties(encoded); p.Next(); {
+		put(string(p.Name), string(p.Value))
+	}
+	for _, c := range changes {
+		put(c[0], c[1])
+	}
+	capacity := 128
+	if d == Java49 {
+		capacity = 16
+	}
+	out := make([]byte, 0, len(encoded)+64)
+	for _, name := range HashMapOrder(names, capacity) {
+		if values[name] != "" {
+			out = AppendProperty(out, name, values[name])
+		}
+	}
+	if d == Java49 && len(out) > 0 {
+		out = out[:len(out)-1]
+	}
+	return out
+}

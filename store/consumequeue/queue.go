@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+// Package consumequeue is the index of one topic's queue into the commit log: a sequence of units of fixed size, one per
+// message, addressed by queue offset.
+//
+//	unit n at byte 20·n:  phyOffset int64 | size int32 | tagsCode int64
+//
+// Units of all zeros are unused; where the first file of a queue does not begin with its first message, the units before
+// it are blanks: phyOffset 0, size 2147483647, tagsCode 0.
+//
+// A queue has one writer (the dispatcher, or recovery); anybody may read.
+package consumequeue
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync/atomic"
+
+	"rocketmq-go/store/segment"
+)
+
+// UnitSize is the size of a unit in bytes.
+const UnitSize = 20
+
+// BlankSize is the size field of a blank unit.
+const BlankSize = math.MaxInt32
+
+// Unit is one entry.
+type Unit struct {
+	PhyOffset int64
+	Size      int32
+	TagsCode  int64
+}
+
+func (u Unit) append(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(u.PhyOffset))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(u.Size))
+	return binary.BigEndian.AppendUint64(dst, uint64(u.TagsCode))
+}
+
+// ParseUnit decodes the unit at the start of b.
+func ParseUnit(b []byte) Unit {
+	_ = b[UnitSize-1]
+	return Unit{
+		PhyOffset: int64(binary.BigEndian.Uint64(b)),
+		Size:      int32(binary.BigEndian.Uint32(b[8:])),
+		TagsCode:  int64(binary.BigEndian.Uint64(b[12:])),
+	}
+}
+
+// IsExtAddress tells that a tagsCode is the address of a unit in consumequeue_ext instead of a tag's hash.
+func IsExtAddress(tagsCode int64) bool { return tagsCode <= math.MinInt32-1 }
+
+// Options of a queue.
+type Options struct {
+	Dir      string
+	FileSize int64 // a multiple of UnitSize
+	FDs      *segment.FDs
+	Log      *slog.Logger
+}
+
+// Queue is one consume queue.
+type Queue struct {
+	seq  *segment.Sequence
+	dir  string
+	log  *slog.Logger
+	size int64 // units per file
+
+	min    atomic.Int64 // first valid unit
+	max    atomic.Int64 // behind the last visible unit
+	maxPhy atomic.Int64 // behind the record of the last unit; -1 if the queue never had one
+
+	synced atomic.Int64 // units before are on disk
+
+	end     int64  // behind the last collected unit
+	pending []byte // collected units, not yet written
+}
+
+// Open opens a queue without looking into its files: see Recover.
+func Open(o Options) (*Queue, error) {
+	seq, err := segment.Load(segment.Options{Dirs: []string{o.Dir}, Size: o.FileSize, FDs: o.FDs, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{seq: seq, dir: o.Dir, log: o.Log, size: o.FileSize / UnitSize}
+	q.maxPhy.Store(-1)
+	return q, nil
+}
+
+// Min and Max are the queue offsets of the first unit and behind the last one.
+func (q *Queue) Min() int64 { return q.min.Load() }
+
+// Max is the queue offset behind the last unit that can be read.
+func (q *Queue) Max() int64 { return q.max.Load() }
+
+// MaxPhy is the physical offset behind the newest record the queue knows, -1 if it never knew one.
+func (q *Queue) MaxPhy() int64 { return q.maxPhy.Load() }
+
+// Sequence gives access to the files.
+func (q *Queue) Sequence() *segment.Sequence { return q.seq }
+
+// Collect takes a unit for the message with the given queue offset; Write makes the collected units visible. A unit whose
+// record the queue knows already is ignored: false. The writer only.
+func (q *Queue) Collect(u Unit, offset int64) bool {
+	if u.PhyOffset+int64(u.Size) <= q.maxPhy.Load() {
+		return false
+	}
+	switch {
+	case offset == q.end:
+	case offset == 0 && q.end > 0:
+		// old logs have records with queue offset 0 that are not the first (Java appends those)
+	case offset < q.end:
+		q.log.Warn("store: consume-queue unit exists already", "queue", q.dir, "offset", offset, "end", q.end, "phyOffset", u.PhyOffset)
+		return false
+	default:
+		q.fill(offset)
+	}
+	q.pending = u.append(q.pending)
+	q.end++
+	q.maxPhy.Store(u.PhyOffset + int64(u.Size))
+	return true
+}
+
+// fill makes offset the next one. An empty queue begins there (units before it in the same file are blanks); a hole in
+// a queue, which only damage can make, is filled with blanks so that later units keep their places. Java appends them
+// in the wrong place.
+func (q *Queue) fill(offset int64) {
+	from := q.end
+	if len(q.seq.Files()) == 0 && len(q.pending) == 0 {
+		from = offset - offset%q.size
+		q.end = from
+		q.min.Store(offset)
+		q.max.Store(from)
+		q.synced.Store(from)
+	} else {
+		q.log.Error("store: consume queue has a hole", "queue", q.dir, "from", q.end, "to", offset)
+	}
+	for ; q.end < offset; q.end++ {
+		q.pending = Unit{Size: BlankSize}.append(q.pending)
+	}
+}
+
+// Pending tells whether units were collected since the last Write.
+func (q *Queue) Pending() bool { return len(q.pending) > 0 }
+
+// Write writes what was collected and makes it visible. After an error (disk full) it can be called again.
+func (q *Queue) Write() error {
+	for at := q.max.Load(); len(q.pending) > 0; at = q.max.Load() {
+		f := q.seq.Acquire(at * UnitSize)
+		if f == nil {
+			base := at - at%q.size
+			created, err := q.seq.Create(base * UnitSize)
+			if err != nil {
+				return err
+			}
+			if !created.Acquire() {
+				return errors.New("consumequeue: closed")
+			}
+			f = created
+		}
+		n := min(int64(len(q.pending)), f.End()-at*UnitSize)
+		_, err := f.WriteAt(q.pending[:n], at*UnitSize-f.Base())
+		f.Release()
+		if err != nil {
+			return err
+		}
+		q.max.Store(at + n/UnitSize)
+		q.pending = q.pending[:copy(q.pending, q.pending[n:])]
+	}
+	return nil
+}
+
+// TakeBuffer and GiveBuffer move the buffer of collected units between queues: only those that are being written to
+// need one.
+func (q *Queue) TakeBuffer() []byte {
+	b := q.pending
+	q.pending = nil
+	return b[:0]
+}
+
+// GiveBuffer lends a buffer to a queue without pending units.
+func (q *Queue) GiveBuffer(b []byte) {
+	if q.pending == nil {
+		q.pending = b[:0]
+	}
+}
+
+// Read reads units from an offset on into dst, as many as fit, exist and lie in one file. The result is dst, cut.
+func (q *Queue) Read(dst []byte, offset int64) ([]byte, error) {
+	units := min(int64(len(dst)/UnitSize), q.max.Load()-offset)
+	if units <= 0 || offset < 0 {
+		return nil, nil
+	}
+	f := q.seq.Acquire(offset * UnitSize)
+	if f == nil {
+		return nil, nil
+	}
+	defer f.Release()
+	n := min(units*UnitSize, f.End()-offset*UnitSize)
+	if _, err := f.ReadAt(dst[:n], offset*UnitSize-f.Base()); err != nil {
+		return nil, err
+	}
+	return dst[:n], nil
+}
+
+// FileEnd is the first queue offset that lies in a later file than offset.
+func (q *Queue) FileEnd(offset int64) int64 { return offset - offset%q.size + q.size }
+
+// Unit reads one unit.
+func (q *Queue) Unit(offset int64) (Unit, bool) {
+	var b [UnitSize]byte
+	if offset < q.min.Load() {
+		return Unit{}, false
+	}
+	got, err := q.Read(b[:], offset)
+	if err != nil || len(got) < UnitSize {
+		return Unit{}, false
+	}
+	return ParseUnit(got), true
+}
+
+// Unsynced is how many units were written but not yet to disk.
+func (q *Queue) Unsynced() int64 { return q.max.Load() - q.synced.Load() }
+
+// Sync writes the units to disk and waits. Not concurrently with itself.
+func (q *Queue) Sync() error {
+	upTo := q.max.Load()
+	for at := q.synced.Load(); at < upTo; {
+		f := q.seq.Acquire(at * UnitSize)
+		if f == nil {
+			at = q.FileEnd(at)
+			continue
+		}
+		err := f.Sync()
+		end := f.End() / UnitSize
+		f.Release()
+		if err != nil {
+			return err
+		}
+		at = end
+	}
+	q.synced.Store(upTo)
+	return nil
+}
+
+// CorrectMin finds the first unit whose record is still in a log that begins at minPhy. Only the first file is looked at:
+// files whose records are all gone are deleted by cleaning.
+func (q *Queue) CorrectMin(minPhy int64) {
+	files := q.seq.Files()
+	end := q.max.Load()
+	if len(files) == 0 || end == 0 {
+		return
+	}
+	first := files[0].Base() / UnitSize
+	if last, err := q.at(end - 1); err == nil && last.PhyOffset < minPhy {
+		q.min.Store(end)
+		return
+	}
+	lo, hi := max(q.min.Load(), first), min(first+q.size, end)
+	if u, err := q.at(lo); err == nil && u.PhyOffset >= minPhy && !u.blank() {
+		q.min.Store(lo)
+		return
+	}
+	for lo < hi {
+		mid := (lo + hi) / 2
+		u, err := q.at(mid)
+		if err != nil {
+			return
+		}
+		if u.PhyOffset < minPhy || u.blank() {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	q.min.Store(lo)
+}
+
+func (u Unit) blank() bool { return u.PhyOffset == 0 && u.Size == BlankSize }
+
+// at reads a unit wherever the minimum is.
+func (q *Queue) at(offset int64) (Unit, error) {
+	var b [UnitSize]byte
+	got, err := q.Read(b[:], offset)
+	if err == nil && len(got) < UnitSize {
+		err = fmt.Errorf("consumequeue: no unit %d", offset)
+	}
+	if err != nil {
+		return Unit{}, err
+	}
+	return ParseUnit(got), nil
+}
+
+// Close closes the files.
+func (q *Queue) Close() { q.seq.Close() }
+
+// Delete removes all files.
+func (q *Queue) Delete() error {
+	var errs []error
+	for _, f := range q.seq.Files() {
+		errs = append(errs, q.seq.Remove(f))
+	}
+	q.max.Store(0)
+	q.min.Store(0)
+	return errors.Join(errs...)
+}

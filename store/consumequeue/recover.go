@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package consumequeue
+
+import (
+	"rocketmq-go/store/segment"
+)
+
+// scanFiles is how many files at the end of a queue are read unit by unit after a crash.
+const scanFiles = 3
+
+// Recover finds the end of a queue from its files alone. clean tells that the store was stopped properly: then units
+// are a prefix of the last used file and the end is found by bisection; else the last files are read unit by unit up
+// to the first one that is not used.
+func (q *Queue) Recover(clean bool) error {
+	files := q.seq.Files()
+	if len(files) == 0 {
+		return nil
+	}
+	start := max(len(files)-scanFiles, 0)
+	end := files[start].Base() / UnitSize
+	for _, f := range files[start:] {
+		used, err := q.used(f, clean)
+		if err != nil {
+			return err
+		}
+		end = f.Base()/UnitSize + used
+		if used < q.size {
+			break
+		}
+	}
+	q.end = end
+	q.max.Store(end)
+	q.min.Store(files[0].Base() / UnitSize)
+	q.synced.Store(end)
+	if err := q.dropAfter(end); err != nil {
+		return err
+	}
+	return q.findMaxPhy()
+}
+
+// used counts the units at the front of a file that are in use.
+func (q *Queue) used(f *segment.File, clean bool) (int64, error) {
+	limit := (f.DataEnd() + UnitSize - 1) / UnitSize
+	limit = min(limit, q.size)
+	buf := make([]byte, UnitSize)
+	if clean {
+		lo, hi := int64(0), limit
+		for lo < hi {
+			mid := (lo + hi) / 2
+			if _, err := f.ReadAt(buf, mid*UnitSize); err != nil {
+				return 0, err
+			}
+			if inUse(ParseUnit(buf)) {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		return lo, nil
+	}
+	buf = make([]byte, 2048*UnitSize)
+	for at := int64(0); at < limit; {
+		n := min(int64(len(buf)/UnitSize), limit-at)
+		if _, err := f.ReadAt(buf[:n*UnitSize], at*UnitSize); err != nil {
+			return 0, err
+		}
+		for i := range n {
+			if !inUse(ParseUnit(buf[i*UnitSize:])) {
+				return at + i, nil
+			}
+		}
+		at += n
+	}
+	return limit, nil
+}
+
+func inUse(u Unit) bool { return u.PhyOffset >= 0 && u.Size > 0 }
+
+// dropAfter deletes files that begin at or behind the unit end, except for the only one: it remembers the offset.
+func (q *Queue) dropAfter(end int64) error {
+	files := q.seq.Files()
+	for i := len(files) - 1; i > 0 && files[i].Base() >= end*UnitSize; i-- {
+		if err := q.seq.Remove(files[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *Queue) findMaxPhy() error {
+	q.maxPhy.Store(-1)
+	if q.end > q.seq.First()/UnitSize {
+		u, err := q.at(q.end - 1)
+		if err != nil {
+			return err
+		}
+		if !u.blank() {
+			q.maxPhy.Store(u.PhyOffset + int64(u.Size))
+		}
+	}
+	return nil
+}
+
+// LastUnit is the newest unit, false for an empty queue.
+func (q *Queue) LastUnit() (Unit, bool) {
+	if q.end == 0 || len(q.seq.Files()) == 0 || q.end == q.seq.First()/UnitSize {
+		return Unit{}, false
+	}
+	u, err := q.at(q.end - 1)
+	return u, err == nil && !u.blank()
+}
+
+// Truncate drops the units of records that begin at phyEnd or behind it, for a log that ends there. What they leave
+// behind in the file is cleared, so that no later recovery sees them again.
+func (q *Queue) Truncate(phyEnd int64) error {
+	for files := q.seq.Files(); len(files) > 0; files = q.seq.Files() {
+		f := files[len(files)-1]
+		first := f.Base() / UnitSize
+		keep, err := q.keep(first, phyEnd)
+		if err != nil {
+			return err
+		}
+		if keep < q.end {
+			if err := f.Zero((keep-first)*UnitSize, (q.end-first)*UnitSize); err != nil {
+				return err
+			}
+		}
+		q.end = keep
+		// an only file that does not begin at 0 stays: it remembers the queue offset
+		if keep > first || len(files) == 1 && first > 0 {
+			break
+		}
+		if err := q.seq.Remove(f); err != nil {
+			return err
+		}
+	}
+	q.max.Store(q.end)
+	q.synced.Store(min(q.synced.Load(), q.end))
+	q.min.Store(min(q.min.Load(), q.end))
+	return q.findMaxPhy()
+}
+
+// keep finds, from the end back to first, the unit behind the last one whose record begins below phyEnd.
+func (q *Queue) keep(first, phyEnd int64) (int64, error) {
+	buf := make([]byte, 2048*UnitSize)
+	for end := q.end; end > first; {
+		from := max(end-int64(len(buf)/UnitSize), first)
+		got, err := q.Read(buf[:(end-from)*UnitSize], from)
+		if err != nil {
+			return 0, err
+		}
+		for i := int64(len(got)/UnitSize) - 1; i >= 0; i-- {
+			if u := ParseUnit(got[i*UnitSize:]); !u.blank() && u.PhyOffset < phyEnd {
+				return from + i + 1, nil
+			}
+		}
+		end = from
+	}
+	return first, nil
+}

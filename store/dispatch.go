@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rocketmq-go/message"
+	"rocketmq-go/store/commitlog"
+	"rocketmq-go/store/consumequeue"
+)
+
+const (
+	// maxPending bounds the records that wait for the dispatcher in memory; beyond that it reads the log.
+	maxPending = 64 << 10
+	// dispatchBatch is how many records are dispatched before their units are written and become visible.
+	dispatchBatch = 512
+)
+
+// entry is a record that was appended and has to be dispatched.
+type entry struct {
+	q                                 *queue
+	phyOffset, queueOffset, storeTime int64
+	size, props, sysFlag              int32 // props: length of the properties at the end of the record
+}
+
+// dispatcher follows the log in order and feeds consume queues, index and Config.Arrived. It works on its own goroutine
+// while the store runs, and on that of Open during recovery.
+type dispatcher struct {
+	s      *Store
+	signal chan struct{}
+	quit   chan struct{}
+	done   sync.WaitGroup
+
+	pos atomic.Int64 // records before are in the queues
+
+	entries  []entry // taken from the store
+	next     int     // of entries
+	reader   commitlog.Reader
+	touched  []*queue // have collected units
+	buffers  [][]byte
+	arrivals []arrival
+	lastTime int64 // store time (ms) of the last record
+	quiet    bool  // recovery: nobody waits for arrivals
+}
+
+type arrival struct {
+	Arrival
+	props int64 // where the properties are in the log
+	len   int32
+}
+
+func (d *dispatcher) init(s *Store) {
+	d.s = s
+	d.signal = make(chan struct{}, 1)
+	d.quit = make(chan struct{})
+}
+
+// wake tells the dispatcher that there is something to do.
+func (d *dispatcher) wake() {
+	select {
+	case d.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (d *dispatcher) run() {
+	defer d.done.Done()
+	d.reader.Log = d.s.cl
+	for {
+		for d.step() {
+		}
+		d.reader.Close()
+		select {
+		case <-d.signal:
+		case <-d.quit:
+			for d.step() {
+			}
+			d.reader.Close()
+			return
+		}
+	}
+}
+
+// stop dispatches what is left and ends the dispatcher.
+func (d *dispatcher) stop() {
+	close(d.quit)
+	d.done.Wait()
+}
+
+// limit is how far records may become visible: with sync flush only what is on disk.
+func (d *dispatcher) limit() int64 {
+	if d.s.cfg.SyncFlush {
+		return d.s.cl.Flushed()
+	}
+	return d.s.cl.End()
+}
+
+// step dispatches some records; false if there is nothing to do now.
+func (d *dispatcher) step() bool {
+	if d.next == len(d.entries) && !d.take() {
+		return d.catchUp()
+	}
+	limit := d.limit()
+	upTo := d.pos.Load()
+	n := 0
+	for d.next < len(d.entries) && n < dispatchBatch {
+		e := &d.entries[d.next]
+		if e.phyOffset+int64(e.size) > limit {
+			break
+		}
+		head, ok := d.reader.Bytes(e.phyOffset+int64(e.size-e.props), int(e.props))
+		if !ok {
+			d.s.log.Error("store: cannot read what was just written", "phyOffset", e.phyOffset)
+		}
+		if !d.add(e, head) {
+			return false
+		}
+		upTo = e.phyOffset + int64(e.size)
+		d.next++
+		n++
+	}
+	return n > 0 && d.publish(upTo)
+}
+
+// take fetches what was appended since.
+func (d *dispatcher) take() bool {
+	s := d.s
+	s.cl.Lock()
+	d.entries, s.pending = s.pending, d.entries[:0]
+	s.cl.Unlock()
+	d.next = 0
+	return len(d.entries) > 0
+}
+
+// catchUp dispatches from the log what did not fit into the pending entries.
+func (d *dispatcher) catchUp() bool {
+	s := d.s
+	pos := d.pos.Load()
+	s.cl.Lock()
+	behind := s.overflow && pos < s.cl.End()
+	if !behind {
+		s.overflow = false
+	}
+	s.cl.Unlock()
+	limit := d.limit()
+	if !behind || pos >= limit {
+		return false
+	}
+	return d.insist(func() error {
+		res, err := s.cl.Scan(d.pos.Load(), limit, commitlog.CheckNone, d.visit)
+		if err == nil && res.End < limit {
+			err = fmt.Errorf("store: the log cannot be read at %d: %s", res.End, res.Stop)
+		}
+		if err == nil && !d.publish(res.End) {
+			err = errClosed
+		}
+		return err
+	})
+}
+
+// visit dispatches one record that was read from the log.
+func (d *dispatcher) visit(off int64, r *message.Record, _ []byte) error {
+	q, err := d.s.queueFor(string(r.Topic), r.QueueID)
+	if err != nil {
+		return err
+	}
+	e := entry{
+		q: q, phyOffset: off, queueOffset: r.QueueOffset, storeTime: r.StoreTimestamp,
+		size: r.Size, props: int32(len(r.Properties)), sysFlag: r.SysFlag,
+	}
+	if !d.add(&e, r.Properties) {
+		return errClosed
+	}
+	if len(d.arrivals) >= dispatchBatch || len(d.touched) >= dispatchBatch {
+		if !d.publish(off + int64(r.Size)) {
+			return errClosed
+		}
+	}
+	return nil
+}
+
+// add collects the units of one record and indexes it; false if the store closes before that worked.
+func (d *dispatcher) add(e *entry, props []byte) bool {
+	d.lastTime = e.storeTime
+	known := message.ScanKnown(props)
+	tagsCode := d.s.tagsCode(e.q.topic, &known, e.storeTime)
+	if isQueued(e.sysFlag) {
+		d.collect(e, e.q, e.queueOffset, tagsCode)
+		if len(known.MultiDispatch) > 0 && d.s.cfg.EnableMultiDispatch {
+			err := d.s.multiTargets(&known, e.q.id, func(q *queue, offset int64) error {
+				d.collect(e, q, offset, tagsCode)
+				return nil
+			})
+			if err != nil {
+				d.s.log.Error("store: light message queue", "phyOffset", e.phyOffset, "err", err)
+			}
+		}
+	}
+	if d.s.ix == nil || e.sysFlag&message.SysTransactionMask == message.SysRollback {
+		return true
+	}
+	return d.insist(func() error { return d.index(e, &known) })
+}
+
+// index keeps a panic in the index from ending the dispatcher: the record is then found by offset only.
+func (d *dispatcher) index(e *entry, known *message.Known) (err error) {
+	defer func(old bool) {
+		debug.SetPanicOnFault(old)
+		if r := recover(); r != nil {
+			d.s.log.Error("store: record is not indexed", "phyOffset", e.phyOffset, "panic", r)
+		}
+	}(debug.SetPanicOnFault(true))
+	return d.s.ix.Add(e.q.topic, known.UniqKey, known.Keys, e.phyOffset, e.storeTime)
+}
+
+func (d *dispatcher) collect(e *entry, q *queue, offset, tagsCode int64) {
+	if q.deleted.Load() {
+		return
+	}
+	if !q.Pending() {
+		d.touched = append(d.touched, q)
+		if n := len(d.buffers); n > 0 {
+			q.GiveBuffer(d.buffers[n-1])
+			d.buffers = d.buffers[:n-1]
+		}
+	}
+	isNew := q.Collect(consumequeue.Unit{PhyOffset: e.phyOffset, Size: e.size, TagsCode: tagsCode}, offset)
+	if isNew && d.s.cfg.Arrived != nil && !d.quiet {
+		d.arrivals = append(d.arrivals, arrival{
+			Arrival: Arrival{Topic: q.topic, QueueID: q.id, Offset: offset, TagsCode: tagsCode, StoreTime: e.storeTime},
+			props:   e.phyOffset + int64(e.size-e.props), len: e.props,
+		})
+	}
+}
+
+// publish makes the collected units visible; everything before upTo has been dispatched then.
+func (d *dispatcher) publish(upTo int64) bool {
+	for _, q := range d.touched {
+		if !q.deleted.Load() && !d.insist(q.Write) {
+			return false
+		}
+		if b := q.TakeBuffer(); b != nil {
+			d.buffers = append(d.buffers, b)
+		}
+		d.s.upkeep.note(q)
+	}
+	d.touched = d.touched[:0]
+	d.pos.Store(upTo)
+	d.s.cp.logics.Store(d.lastTime)
+	for i := range d.arrivals {
+		a := &d.arrivals[i]
+		a.Properties, _ = d.reader.Bytes(a.props, int(a.len))
+		d.s.cfg.Arrived(a.Arrival)
+	}
+	d.arrivals = d.arrivals[:0]
+	d.s.upkeep.wake()
+	return true
+}
+
+// insist repeats op until it works. Meanwhile the store takes no messages: what it acknowledges must become visible. A
+// full disk may have space again at any time, so the state is left as soon as it can be.
+func (d *dispatcher) insist(op func() error) bool {
+	err := op()
+	if err == nil {
+		return true
+	}
+	d.s.log.Error("store: cannot write consume queues or index, messages are refused", "err", err)
+	for err != nil {
+		if !d.pause() {
+			return false
+		}
+		err = op()
+	}
+	d.s.stuck.Store(false)
+	d.s.log.Info("store: consume queues and index can be written again")
+	return true
+}
+
+// pause waits before another try; false when the store closes.
+func (d *dispatcher) pause() bool {
+	d.s.stuck.Store(true)
+	t := time.NewTimer(200 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-d.quit:
+		return false
+	}
+}
+
+// tagsCode is the third field of a unit: the hash of the tags, or the delivery time of a delayed message.
+func (s *Store) tagsCode(topic string, known *message.Known, storeTime int64) int64 {
+	if len(known.Delay) > 0 && topic == scheduleTopic {
+		levels := s.cfg.DelayLevels()
+		level, err := strconv.Atoi(string(known.Delay))
+		if level = min(level, len(levels)); err == nil && level > 0 {
+			return storeTime + levels[level-1].Milliseconds()
+		}
+	}
+	return message.TagsCode(known.Tags)
+}
+
+// DispatchBehind implements API.
+func (s *Store) DispatchBehind() int64 { return s.cl.End() - s.dispatch.pos.Load() }

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// flusher writes the commit log to disk. With SyncFlush one write serves everybody who waits (group commit); else it
+// works FlushInterval after something was appended, by the rules of Java's asynchronous flush. An idle store has no
+// timer running.
+type flusher struct {
+	s       *Store
+	signal  chan struct{}
+	quit    chan struct{}
+	done    sync.WaitGroup
+	isDirty atomic.Bool // async: the flusher knows that there is something
+
+	mu       sync.Mutex
+	waiters  []waiter
+	watchdog *time.Timer // for the oldest waiter; nil until one waited
+
+	ready []waiter // scratch of the flusher's goroutine
+	bad   error    // the last flush failed
+}
+
+// waiter is a put that is answered when the log is on disk up to end.
+type waiter struct {
+	end      int64
+	deadline time.Time
+	res      PutResult
+	done     func(PutResult)
+}
+
+func (f *flusher) init(s *Store) {
+	f.s = s
+	f.signal = make(chan struct{}, 1)
+	f.quit = make(chan struct{})
+}
+
+func (f *flusher) wake() {
+	select {
+	case f.signal <- struct{}{}:
+	default:
+	}
+}
+
+// dirty tells that something was appended; all but the first call since the log was clean cost next to nothing.
+func (f *flusher) dirty() {
+	if !f.isDirty.Load() && f.isDirty.CompareAndSwap(false, true) {
+		f.wake()
+	}
+}
+
+// await answers a put once it is on disk, or at once if the sender does not want to wait.
+func (f *flusher) await(res PutResult, wait bool, done func(PutResult)) {
+	if !wait {
+		f.wake()
+		done(res)
+		return
+	}
+	deadline := time.Now().Add(f.s.cfg.SyncFlushTimeout)
+	f.mu.Lock()
+	f.waiters = append(f.waiters, waiter{res.PhyOffset + int64(res.Size), deadline, res, done})
+	if len(f.waiters) == 1 {
+		f.arm(deadline)
+	}
+	f.mu.Unlock()
+	f.wake()
+}
+
+// arm starts the watchdog; f.mu is held.
+func (f *flusher) arm(deadline time.Time) {
+	d := time.Until(deadline)
+	if f.watchdog == nil {
+		f.watchdog = time.AfterFunc(d, f.expire)
+		return
+	}
+	f.watchdog.Reset(d)
+}
+
+// expire answers those who waited too long: a device that hangs must not hold senders for ever.
+func (f *flusher) expire() {
+	now := time.Now()
+	var late []waiter
+	f.mu.Lock()
+	rest := f.waiters[:0]
+	for _, w := range f.waiters {
+		if w.deadline.After(now) {
+			rest = append(rest, w)
+		} else {
+			late = append(late, w)
+		}
+	}
+	clear(f.waiters[len(rest):])
+	f.waiters = rest
+	if len(rest) > 0 {
+		f.arm(rest[0].deadline)
+	}
+	f.mu.Unlock()
+	for _, w := range late {
+		w.res.Status = FlushDiskTimeout
+		w.done(w.res)
+	}
+}
+
+// complete answers everybody whose message is on disk, or all with a failure.
+func (f *flusher) complete(flushed int64, failed bool) {
+	f.mu.Lock()
+	rest := f.waiters[:0]
+	for _, w := range f.waiters {
+		if w.end <= flushed || failed {
+			f.ready = append(f.ready, w)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	clear(f.waiters[len(rest):])
+	f.waiters = rest
+	if len(rest) == 0 && f.watchdog != nil {
+		f.watchdog.Stop()
+	}
+	f.mu.Unlock()
+	for _, w := range f.ready {
+		if w.end > flushed {
+			w.res.Status = FlushDiskTimeout
+		}
+		w.done(w.res)
+	}
+	clear(f.ready)
+	f.ready = f.ready[:0]
+}
+
+func (f *flusher) run() {
+	defer f.done.Done()
+	for {
+		select {
+		case <-f.signal:
+		case <-f.quit:
+			return
+		}
+		if f.s.cfg.SyncFlush {
+			f.group()
+		} else if !f.async() {
+			return
+		}
+	}
+}
+
+// group flushes all that was appended so far and answers those who wait for it. Meanwhile the next group gathers.
+func (f *flusher) group() {
+	err := f.flush(0)
+	f.s.dispatch.wake()
+	f.complete(f.s.cl.Flushed(), err != nil)
+}
+
+// async flushes until the log is clean; false when the store closes.
+func (f *flusher) async() bool {
+	cfg := &f.s.cfg
+	timer := time.NewTimer(cfg.FlushInterval)
+	defer timer.Stop()
+	thorough := time.Now()
+	for {
+		select {
+		case <-timer.C:
+		case <-f.quit:
+			return false
+		}
+		least := cfg.FlushLeastPages
+		if now := time.Now(); now.Sub(thorough) >= cfg.FlushThoroughInterval {
+			least, thorough = 0, now
+		}
+		_ = f.flush(least)
+		if !f.s.cl.Dirty() {
+			f.isDirty.Store(false)
+			// an append may have come before the flag was lowered, and not have raised it
+			if !f.s.cl.Dirty() || !f.isDirty.CompareAndSwap(false, true) {
+				return true
+			}
+		}
+		timer.Reset(cfg.FlushInterval)
+	}
+}
+
+// flush writes the log to disk and notes the time of what is there.
+func (f *flusher) flush(leastPages int) error {
+	newest := f.s.lastStore.Load()
+	before := f.s.cl.Flushed()
+	err := f.s.cl.Flush(leastPages)
+	if f.s.cl.Flushed() > before {
+		f.s.cp.physic.Store(max(newest, f.s.cp.physic.Load()))
+		f.s.upkeep.wake()
+	}
+	if err != nil && f.bad == nil {
+		f.s.log.Error("store: cannot write the commit log to disk", "err", err)
+	}
+	f.bad = err
+	return err
+}
+
+// stop writes all to disk, answers everybody who waits, and ends the flusher.
+func (f *flusher) stop() error {
+	close(f.quit)
+	f.done.Wait()
+	err := f.flush(0)
+	f.s.dispatch.wake()
+	f.complete(f.s.cl.Flushed(), true)
+	return err
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"rocketmq-go/message"
+	"rocketmq-go/store/commitlog"
+	"rocketmq-go/store/consumequeue"
+)
+
+// Limits of one Get (Java: maxTransfer…OnMessageInMemory, …InDisk, maxFilterMessageSize).
+const (
+	maxBytesInMemory = 256 << 10
+	maxCountInMemory = 32
+	maxBytesOnDisk   = 64 << 10
+	maxCountOnDisk   = 8
+	maxExamined      = 800 // units looked at, if MaxCount is not larger
+)
+
+// getter is what a Get needs besides its arguments; they are reused.
+type getter struct {
+	reader commitlog.Reader
+	units  [32 * consumequeue.UnitSize]byte
+}
+
+var getters = sync.Pool{New: func() any { return new(getter) }}
+
+// Get implements API.
+func (s *Store) Get(dst []byte, r GetRequest) ([]byte, GetResult) {
+	q := s.lookup(r.Topic, r.QueueID)
+	if q == nil {
+		return dst, GetResult{Status: NoMessageInQueue}
+	}
+	res := GetResult{MinOffset: q.Min(), MaxOffset: q.Max()}
+	switch {
+	case res.MaxOffset == 0:
+		res.Status, res.NextBeginOffset = NoMessageInQueue, 0
+	case r.Offset < res.MinOffset:
+		res.Status, res.NextBeginOffset = OffsetTooSmall, res.MinOffset
+	case r.Offset == res.MaxOffset:
+		res.Status, res.NextBeginOffset = OffsetOverflowOne, r.Offset
+	case r.Offset > res.MaxOffset:
+		res.Status, res.NextBeginOffset = OffsetOverflowBadly, res.MaxOffset
+	default:
+		g := getters.Get().(*getter)
+		g.reader.Log = s.cl
+		dst = s.get(dst, q, r, g, &res)
+		g.reader.Close()
+		getters.Put(g)
+	}
+	return dst, res
+}
+
+// get collects the records of [r.Offset, res.MaxOffset).
+func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResult) []byte {
+	var (
+		start    = len(dst)
+		end      = s.cl.End()
+		last     = int64(-1) // physical offset last examined
+		skipTo   = int64(-1) // records below are gone
+		next     = r.Offset
+		examined = max(maxExamined, int64(r.MaxCount))
+		// as in Java a Get does not go beyond the queue's file
+		stop = min(res.MaxOffset, q.FileEnd(r.Offset), r.Offset+examined)
+	)
+	res.Status = NoMatchedMessage
+	for next < stop {
+		want := min(stop-next, int64(len(g.units)/consumequeue.UnitSize))
+		units, err := q.Read(g.units[:want*consumequeue.UnitSize], next)
+		if err != nil || len(units) == 0 {
+			if err != nil {
+				s.log.Error("store: cannot read consume queue", "topic", q.topic, "queueId", q.id, "offset", next, "err", err)
+			}
+			if next == r.Offset {
+				res.Status, next = OffsetFoundNull, q.FileEnd(r.Offset)
+			}
+			break
+		}
+		for ; len(units) > 0; units = units[consumequeue.UnitSize:] {
+			u := consumequeue.ParseUnit(units)
+			if res.Count > 0 && full(len(dst)-start, res.Count, r.MaxCount, int(u.Size), s.inMemory(u.PhyOffset, end)) {
+				stop = next
+				break
+			}
+			last = u.PhyOffset
+			next++
+			if u.PhyOffset < skipTo {
+				continue
+			}
+			rec, status := s.match(g, u, r.Match)
+			switch status {
+			case Found:
+				dst = append(dst, rec...)
+				res.Count++
+				res.Status, skipTo = Found, -1
+			case MessageWasRemoving:
+				skipTo = s.cl.NextFile(u.PhyOffset)
+				fallthrough
+			default:
+				if res.Count == 0 {
+					res.Status = status
+				}
+			}
+		}
+	}
+	res.NextBeginOffset = next
+	res.BehindMemory = last >= 0 && end-last > s.memory
+	return dst
+}
+
+// full tells whether the next record, of size bytes, has to wait for another Get.
+func full(bytes, count, maxCount, size int, inMemory bool) bool {
+	if count >= maxCount {
+		return true
+	}
+	if inMemory {
+		return bytes+size > maxBytesInMemory || count >= maxCountInMemory
+	}
+	return bytes+size > maxBytesOnDisk || count >= maxCountOnDisk
+}
+
+// match reads the record of a unit if the matcher wants it. The record is valid until the next call.
+func (s *Store) match(g *getter, u Unit, m Matcher) ([]byte, GetStatus) {
+	ext := consumequeue.IsExtAddress(u.TagsCode)
+	if m != nil && !ext && !m.MatchUnit(u.TagsCode) {
+		return nil, NoMatchedMessage
+	}
+	rec, ok := g.reader.Bytes(u.PhyOffset, int(u.Size))
+	if !ok || !looksLikeRecord(rec) {
+		return nil, MessageWasRemoving
+	}
+	if m == nil || !ext && !m.NeedRecord() {
+		return rec, Found
+	}
+	r, err := message.ParseRecord(rec)
+	switch {
+	case err != nil:
+		return nil, MessageWasRemoving
+	case ext && !m.MatchUnit(message.TagsCode(message.ScanKnown(r.Properties).Tags)):
+		return nil, NoMatchedMessage
+	case m.NeedRecord() && !m.MatchRecord(r.Properties):
+		return nil, NoMatchedMessage
+	}
+	return rec, Found
+}
+
+// looksLikeRecord guards against units that point at something else (blanks, a damaged queue).
+func looksLikeRecord(b []byte) bool {
+	if len(b) < message.MinRecordSize {
+		return false
+	}
+	magic := binary.BigEndian.Uint32(b[4:])
+	return int(binary.BigEndian.Uint32(b)) == len(b) && (magic == message.MagicV1 || magic == message.MagicV2)
+}
+
+// inMemory is Java 4.9's estimate: the last 40 % of the machine's memory of the log are in the page cache.
+func (s *Store) inMemory(phyOffset, end int64) bool { return end-phyOffset <= s.memory }

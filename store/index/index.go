@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+// Package index finds messages by key: hash tables in files, each a header, slots and units.
+//
+//	header  40: beginTimestamp int64 | endTimestamp int64 | beginPhyOffset int64 | endPhyOffset int64 |
+//	            hashSlotCount int32 | indexCount int32
+//	slots    4: number of the newest unit of the chain, 0 for none
+//	units   20: keyHash int32 | phyOffset int64 | timeDiff int32 (s since beginTimestamp) | previous unit int32
+//
+// Units are numbered from 1; indexCount is the next number. A file is full when indexCount reaches the number of units;
+// the next one is created then, named by the local time. There is one writer; queries may run at any time.
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"rocketmq-go/message"
+)
+
+const (
+	headerSize = 40
+	slotSize   = 4
+	unitSize   = 20
+)
+
+// Options of an index.
+type Options struct {
+	Dir   string
+	Slots int32
+	Units int32
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// Index is the sequence of index files.
+type Index struct {
+	o     Options
+	files atomic.Pointer[[]*file] // oldest first
+	full  []*file                 // not yet on disk: the writer's
+}
+
+// Open opens all files as they are. keep tells by its header which files to trust; the others are deleted (after a crash
+// Java keeps those that ended before the checkpoint's index time).
+func Open(o Options, keep func(h Header) bool) (*Index, error) {
+	x := &Index{o: o}
+	x.files.Store(&[]*file{})
+	entries, err := os.ReadDir(o.Dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var files []*file
+	for _, e := range entries {
+		if _, err := strconv.ParseInt(e.Name(), 10, 64); err != nil || e.IsDir() {
+			continue
+		}
+		path := filepath.Join(o.Dir, e.Name())
+		f, err := openFile(path, o, false)
+		if errors.Is(err, errSize) {
+			// Java takes such a file and finds nothing, or worse, in it
+			o.Log.Error("store: index file is not used", "file", path, "err", err)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !keep(f.header()) {
+			o.Log.Info("store: deleted an index file that may be incomplete", "file", path)
+			f.release()
+			if err := os.Remove(path); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(a, b *file) int { return strings.Compare(a.path, b.path) })
+	x.files.Store(&files)
+	return x, nil
+}
+
+// Header is the header of a file.
+type Header struct {
+	BeginTimestamp, EndTimestamp int64 // ms
+	BeginPhyOffset, EndPhyOffset int64
+	SlotCount, Count             int32
+}
+
+// Headers are those of all files, oldest first.
+func (x *Index) Headers() []Header {
+	var hs []Header
+	for _, f := range *x.files.Load() {
+		hs = append(hs, f.header())
+	}
+	return hs
+}
+
+// KeyHash is the hash of a key of a topic, never negative.
+func KeyHash[T string | []byte](topic string, key T) int32 {
+	h := message.HashCode(0, topic)
+	h = 31*h + '#'
+	h = message.HashCode(h, key)
+	switch {
+	case h == math.MinInt32:
+		return 0
+	case h < 0:
+		return -h
+	}
+	return h
+}
+
+func (x *Index) last() *file {
+	if files := *x.files.Load(); len(files) > 0 {
+		return files[len(files)-1]
+	}
+	return nil
+}
+
+// Add indexes a message under its unique key and its keys (separated by blanks), in that order. A message that the
+// index has already is ignored: logs are dispatched again after a crash.
+func (x *Index) Add(topic string, uniqKey, keys []byte, phyOffset, storeTime int64) error {
+	f := x.last()
+	repeat := false
+	if f != nil {
+		end := f.header().EndPhyOffset
+		if phyOffset < end {
+			return nil
+		}
+		// the crash may have come between two keys of one message
+		repeat = phyOffset == end && f.header().Count > 1
+	}
+	if len(uniqKey) > 0 {
+		if err := x.put(KeyHash(topic, uniqKey), phyOffset, storeTime, repeat); err != nil {
+			return err
+		}
+	}
+	for len(keys) > 0 {
+		key := keys
+		if i := slices.Index(keys, ' '); i >= 0 {
+			key, keys = keys[:i], keys[i+1:]
+		} else {
+			keys = nil
+		}
+		if len(key) > 0 {
+			if err := x.put(KeyHash(topic, key), phyOffset, storeTime, repeat); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *Index) put(hash int32, phyOffset, storeTime int64, repeat bool) error {
+	f := x.last()
+	if repeat && f.has(hash, phyOffset) {
+		return nil
+	}
+	if f == nil || f.full() {
+		next, err := x.create(f)
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			x.full = append(x.full, f)
+		}
+		f = next
+	}
+	return f.put(hash, phyOffset, storeTime)
+}
+
+// create adds a file whose header continues that of old.
+func (x *Index) create(old *file) (*file, error) {
+	if err := os.MkdirAll(x.o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	path := ""
+	for t := x.o.Now(); ; t = t.Add(time.Millisecond) {
+		name := strings.Replace(t.Format("20060102150405.000"), ".", "", 1)
+		path = filepath.Join(x.o.Dir, name)
+		if old != nil && filepath.Base(old.path) >= name {
+			continue
+		}
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	f, err := openFile(path, x.o, true)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		h := old.header()
+		err = f.setHeader(Header{
+			BeginTimestamp: h.EndTimestamp, EndTimestamp: h.EndTimestamp,
+			BeginPhyOffset: h.EndPhyOffset, EndPhyOffset: h.EndPhyOffset, Count: 1,
+		})
+	}
+	if err != nil {
+		f.release()
+		os.Remove(path)
+		return nil, err
+	}
+	files := append(slices.Clone(*x.files.Load()), f)
+	x.files.Store(&files)
+	return f, nil
+}
+
+// TakeFull returns the files that became full since the last call, to be synced; the writer only.
+func (x *Index) TakeFull() []Full {
+	var out []Full
+	for _, f := range x.full {
+		out = append(out, Full{f})
+	}
+	x.full = nil
+	return out
+}
+
+// Full is a file that takes no more units.
+type Full struct{ f *file }
+
+// Sync writes it to disk and returns the store time (ms) of its last message.
+func (f Full) Sync() (endTimestamp int64, err error) {
+	if !f.f.acquire() {
+		return 0, os.ErrClosed
+	}
+	defer f.f.release()
+	return f.f.header().EndTimestamp, f.f.sync()
+}
+
+// Sync writes the current file to disk; all others are there already unless TakeFull returned them.
+func (x *Index) Sync() error {
+	if f := x.last(); f != nil {
+		return f.sync()
+	}
+	return nil
+}
+
+// Query walks over the units of a key from the newest on whose time (to the second) lies within [begin, end] ms, until
+// visit returns false. Different keys can have one hash: the caller has to look at the messages.
+// It returns the end of the newest file: how far the index reaches.
+func (x *Index) Query(topic, key string, begin, end int64, visit func(phyOffset int64) bool) (lastTime, lastPhy int64, err error) {
+	hash := KeyHash(topic, key)
+	files := *x.files.Load()
+	for i := len(files) - 1; i >= 0; i-- {
+		f := files[i]
+		if !f.acquire() {
+			break
+		}
+		h := f.header()
+		if i == len(files)-1 {
+			lastTime, lastPhy = h.EndTimestamp, h.EndPhyOffset
+		}
+		more := true
+		if h.BeginTimestamp <= end && h.EndTimestamp >= begin {
+			more, err = f.query(hash, h, begin, end, visit)
+		}
+		f.release()
+		if err != nil || !more || h.BeginTimestamp < begin {
+			break
+		}
+	}
+	return lastTime, lastPhy, err
+}
+
+// DeleteBefore deletes the files whose messages all lie below a physical offset, except for the last file.
+func (x *Index) DeleteBefore(phyOffset int64) error {
+	files := *x.files.Load()
+	n := 0
+	for n < len(files)-1 && files[n].header().EndPhyOffset < phyOffset {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	rest := slices.Clone(files[n:])
+	x.files.Store(&rest)
+	var errs []error
+	for _, f := range files[:n] {
+		errs = append(errs, os.Remove(f.path))
+		f.release()
+	}
+	return errors.Join(errs...)
+}
+
+// Delete removes all files.
+func (x *Index) Delete() error {
+	files := *x.files.Load()
+	x.files.Store(&[]*file{})
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, os.Remove(f.path))
+		f.release()
+	}
+	return errors.Join(errs...)
+}
+
+// Close closes the files.
+func (x *Index) Close() {
+	files := *x.files.Load()
+	x.files.Store(&[]*file{})
+	for _, f := range files {
+		f.release()
+	}
+}
+
+func (h *Header) encode(b []byte) {
+	be := binary.BigEndian
+	be.PutUint64(b, uint64(h.BeginTimestamp))
+	be.PutUint64(b[8:], uint64(h.EndTimestamp))
+	be.PutUint64(b[16:], uint64(h.BeginPhyOffset))
+	be.PutUint64(b[24:], uint64(h.EndPhyOffset))
+	be.PutUint32(b[32:], uint32(h.SlotCount))
+	be.PutUint32(b[36:], uint32(h.Count))
+}
+
+func decodeHeader(b []byte) Header {
+	be := binary.BigEndian
+	return Header{
+		BeginTimestamp: int64(be.Uint64(b)), EndTimestamp: int64(be.Uint64(b[8:])),
+		BeginPhyOffset: int64(be.Uint64(b[16:])), EndPhyOffset: int64(be.Uint64(b[24:])),
+		SlotCount: int32(be.Uint32(b[32:])), Count: max(int32(be.Uint32(b[36:])), 1),
+	}
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"rocketmq-go/message"
+	"rocketmq-go/store/commitlog"
+	"rocketmq-go/store/consumequeue"
+)
+
+// MinOffset implements API.
+func (s *Store) MinOffset(topic string, queueID int32) int64 {
+	if q := s.lookup(topic, queueID); q != nil {
+		return q.Min()
+	}
+	return 0
+}
+
+// MaxOffset implements API.
+func (s *Store) MaxOffset(topic string, queueID int32) int64 {
+	if q := s.lookup(topic, queueID); q != nil {
+		return q.Max()
+	}
+	return 0
+}
+
+// OffsetByTime implements API. 5.x: the first message stored at or after ms, or with Upper the last one at or before it;
+// within the queue for Upper, up to its end for Lower. 4.9 knows no boundaries: the message nearest in time.
+func (s *Store) OffsetByTime(topic string, queueID int32, ms int64, b Boundary) int64 {
+	q := s.lookup(topic, queueID)
+	if q == nil {
+		return 0
+	}
+	reader := commitlog.Reader{Log: s.cl}
+	defer reader.Close()
+	lo, hi := q.Min(), q.Max()
+	if lo >= hi {
+		return lo
+	}
+	storeTime := func(i int) int64 {
+		u, ok := q.Unit(lo + int64(i))
+		if !ok {
+			return -1
+		}
+		return reader.StoreTime(u.PhyOffset)
+	}
+	n := int(hi - lo)
+	first := sort.Search(n, func(i int) bool { return storeTime(i) >= ms })
+	if s.cfg.Compat49 {
+		switch {
+		case first == n:
+			first--
+		case first > 0 && storeTime(first) != ms && ms-storeTime(first-1) <= storeTime(first)-ms:
+			first--
+		}
+		return lo + int64(first)
+	}
+	if b == Lower {
+		return lo + int64(first)
+	}
+	after := sort.Search(n, func(i int) bool { return storeTime(i) > ms })
+	return lo + int64(max(after-1, 0))
+}
+
+// StoreTime implements API.
+func (s *Store) StoreTime(topic string, queueID int32, offset int64) int64 {
+	u, ok := s.Unit(topic, queueID, offset)
+	if !ok {
+		return -1
+	}
+	reader := commitlog.Reader{Log: s.cl}
+	defer reader.Close()
+	return reader.StoreTime(u.PhyOffset)
+}
+
+// Unit implements API.
+func (s *Store) Unit(topic string, queueID int32, offset int64) (Unit, bool) {
+	if q := s.lookup(topic, queueID); q != nil {
+		return q.Unit(offset)
+	}
+	return Unit{}, false
+}
+
+// Unit is one consume-queue entry.
+type Unit = consumequeue.Unit
+
+// Record implements API.
+func (s *Store) Record(dst []byte, phyOffset int64, size int32) ([]byte, bool) {
+	reader := commitlog.Reader{Log: s.cl}
+	defer reader.Close()
+	var b []byte
+	var ok bool
+	if size > 0 {
+		b, ok = reader.Bytes(phyOffset, int(size))
+		ok = ok && looksLikeRecord(b)
+	} else {
+		b, ok = reader.Record(phyOffset)
+	}
+	if !ok {
+		return dst, false
+	}
+	if _, err := message.ParseRecord(b); err != nil {
+		return dst, false
+	}
+	return append(dst, b...), true
+}
+
+// InMemory implements API.
+func (s *Store) InMemory(topic string, queueID int32, offset int64) bool {
+	u, ok := s.Unit(topic, queueID, offset)
+	return ok && s.inMemory(u.PhyOffset, s.cl.End())
+}
+
+// maxQueryResults is Java's maxMsgsNumBatch.
+const maxQueryResults = 64
+
+// QueryIndex implements API. Different keys with the same hash are told apart by looking at the messages, and a message
+// that was indexed twice is found once; Java does neither.
+func (s *Store) QueryIndex(topic, key string, maxNum int, beginMs, endMs int64) IndexResult {
+	var res IndexResult
+	maxNum = min(maxNum, maxQueryResults)
+	if s.ix == nil {
+		return res
+	}
+	reader := commitlog.Reader{Log: s.cl}
+	defer reader.Close()
+	var err error
+	res.LastUpdateTimestamp, res.LastUpdatePhyOffset, err = s.ix.Query(topic, key, beginMs, endMs, func(off int64) bool {
+		if len(res.PhyOffsets) >= maxNum {
+			return false
+		}
+		if !slices.Contains(res.PhyOffsets, off) && hasKey(&reader, off, topic, key) {
+			res.PhyOffsets = append(res.PhyOffsets, off)
+		}
+		return len(res.PhyOffsets) < maxNum
+	})
+	if err != nil {
+		s.log.Error("store: cannot read the index", "topic", topic, "err", err)
+	}
+	return res
+}
+
+// hasKey tells whether the record at an offset has the key: its unique key or one of its keys.
+func hasKey(reader *commitlog.Reader, off int64, topic, key string) bool {
+	b, ok := reader.Record(off)
+	if !ok {
+		return false
+	}
+	r, err := message.ParseRecord(b)
+	if err != nil || string(r.Topic) != topic {
+		return false
+	}
+	known := message.ScanKnown(r.Properties)
+	if string(known.UniqKey) == key {
+		return true
+	}
+	for part := range bytes.SplitSeq(known.Keys, []byte{' '}) {
+		if string(part) == key {
+			return true
+		}
+	}
+	return false
+}
+
+// MinPhyOffset implements API.
+func (s *Store) MinPhyOffset() int64 { return s.cl.Min() }
+
+// MaxPhyOffset implements API.
+func (s *Store) MaxPhyOffset() int64 { return s.cl.End() }
+
+// FlushedOffset implements API.
+func (s *Store) FlushedOffset() int64 { return s.cl.Flushed() }
+
+// Queues implements API: those that have units.
+func (s *Store) Queues() map[string][]int32 {
+	out := make(map[string][]int32)
+	for _, q := range s.allQueues() {
+		if q.Max() > 0 {
+			out[q.topic] = append(out[q.topic], q.id)
+		}
+	}
+	for _, ids := range out {
+		slices.Sort(ids)
+	}
+	return out
+}
+
+// DeleteTopics implements API.
+func (s *Store) DeleteTopics(topics []string) {
+	for _, topic := range topics {
+		var gone []*queue
+		s.mu.Lock()
+		for key, q := range s.queues {
+			if key.topic == topic {
+				gone = append(gone, q)
+				delete(s.queues, key)
+			}
+		}
+		s.mu.Unlock()
+		for _, q := range gone {
+			q.deleted.Store(true)
+			s.log.Info("store: deleted consume queue", "topic", topic, "queueId", q.id)
+			if strings.HasPrefix(topic, lmqPrefix) {
+				s.lmqs.Add(-1)
+			}
+		}
+		if len(gone) > 0 && filepath.Base(topic) == topic {
+			if err := os.RemoveAll(filepath.Join(s.queueRoot(), topic)); err != nil {
+				s.log.Error("store: cannot delete consume queues", "topic", topic, "err", err)
+			}
+		}
+		for _, q := range gone {
+			q.Close()
+		}
+	}
+}
+
+// Writable implements API.
+func (s *Store) Writable() bool {
+	if s.stuck.Load() {
+		return false
+	}
+	select {
+	case <-s.flush.quit:
+		return false
+	default:
+		return true
+	}
+}

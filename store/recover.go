@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"rocketmq-go/message"
+	"rocketmq-go/store/commitlog"
+)
+
+// loadQueues opens all consume queues of the directory and finds their ends.
+func (s *Store) loadQueues() error {
+	topics, err := os.ReadDir(s.queueRoot())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, t := range topics {
+		if !t.IsDir() {
+			continue
+		}
+		ids, err := os.ReadDir(filepath.Join(s.queueRoot(), t.Name()))
+		if err != nil {
+			return err
+		}
+		for _, e := range ids {
+			id, err := strconv.ParseInt(e.Name(), 10, 32)
+			if err != nil || !e.IsDir() {
+				continue
+			}
+			q, err := s.addQueue(t.Name(), int32(id))
+			if err != nil {
+				return err
+			}
+			if err := q.Recover(s.clean); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recover finds the end of the log, dispatches what the queues do not have, and makes them fit.
+func (s *Store) recover() error {
+	maxPhy, newest := int64(-1), Unit{}
+	for _, q := range s.queues {
+		if p := q.MaxPhy(); p > maxPhy {
+			if u, ok := q.LastUnit(); ok {
+				maxPhy, newest = p, u
+			}
+		}
+	}
+	if len(s.cl.Sequence().Files()) == 0 {
+		return s.startEmpty(maxPhy)
+	}
+	from := s.startAfterCrash()
+	if s.clean {
+		from = s.startAfterStop(maxPhy, newest)
+	}
+	d := &s.dispatch
+	d.quiet = true
+	d.pos.Store(from)
+	d.reader.Log = s.cl
+	check := commitlog.CheckBody
+	switch {
+	case s.cfg.ForceVerifyPropCRC:
+		check = commitlog.CheckPropCRC
+	case s.cfg.NoCheckCRCOnRecover:
+		check = commitlog.CheckNone
+	}
+	res, err := s.cl.Scan(from, math.MaxInt64, check, func(off int64, r *message.Record, raw []byte) error {
+		s.lastStore.Store(r.StoreTimestamp)
+		if s.clean && off < maxPhy {
+			return nil
+		}
+		return d.visit(off, r, raw)
+	})
+	if err != nil {
+		return err
+	}
+	if res.Records > 0 && d.lastTime > 0 && !d.publish(res.End) {
+		return errClosed
+	}
+	s.log.Info("store: recovered the commit log", "clean", s.clean, "from", from, "end", res.End, "records", res.Records, "stop", res.Stop)
+	if !s.cfg.Compat49 && res.Last >= 0 {
+		s.cp.confirm.Store(res.Last)
+	}
+	if maxPhy > res.End {
+		s.log.Warn("store: consume queues are ahead of the log: dropping units", "queues", maxPhy, "log", res.End)
+	}
+	for _, q := range s.queues {
+		if q.MaxPhy() > res.End {
+			if err := q.Truncate(res.End); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.cl.SetEnd(res.End); err != nil {
+		return err
+	}
+	d.pos.Store(res.End)
+	d.quiet = false
+	return s.finishQueues()
+}
+
+// startEmpty begins anew when there is no log: queues without a log point at nothing.
+func (s *Store) startEmpty(maxPhy int64) error {
+	if maxPhy >= 0 {
+		s.log.Error("store: the commit log is gone: deleting all consume queues", "directory", s.cfg.CommitLogDir)
+	}
+	for key, q := range s.queues {
+		if err := q.Delete(); err != nil {
+			return err
+		}
+		q.Close()
+		delete(s.queues, key)
+	}
+	return nil
+}
+
+// startAfterStop is where the log is read from after a clean stop: behind the newest record that is in a queue, if that
+// record is there, else from the newest file that the queues know.
+func (s *Store) startAfterStop(maxPhy int64, newest Unit) int64 {
+	files := s.cl.Sequence().Files()
+	if maxPhy >= 0 && s.holdsRecord(newest) {
+		return maxPhy
+	}
+	for i := len(files) - 1; i >= 0; i-- {
+		if files[i].Base() <= maxPhy {
+			return files[i].Base()
+		}
+	}
+	return files[0].Base()
+}
+
+// holdsRecord tells whether the log has the whole record of a unit.
+func (s *Store) holdsRecord(u Unit) bool {
+	f := s.cl.Sequence().Acquire(u.PhyOffset)
+	if f == nil || u.Size < message.MinRecordSize || u.PhyOffset+int64(u.Size) > f.End() {
+		return false
+	}
+	defer f.Release()
+	b := make([]byte, u.Size)
+	if _, err := f.ReadAt(b, u.PhyOffset-f.Base()); err != nil {
+		return false
+	}
+	r, err := message.ParseRecord(b)
+	return err == nil && r.Size == u.Size && r.CRCOK()
+}
+
+// startAfterCrash is where the log is read from after a crash: at the newest file that was begun before the checkpoint.
+func (s *Store) startAfterCrash() int64 {
+	files := s.cl.Sequence().Files()
+	before := s.cp.minTimestamp(s.cfg.IndexSafe)
+	for i := len(files) - 1; i >= 0; i-- {
+		if t := commitlog.FirstStoreTime(files[i]); t != 0 && t <= before {
+			return files[i].Base()
+		}
+	}
+	return files[0].Base()
+}
+
+// finishQueues sets the next offsets and first units of all queues.
+func (s *Store) finishQueues() error {
+	minPhy := s.cl.Min()
+	for _, q := range s.queues {
+		q.CorrectMin(minPhy)
+		q.next = q.Max()
+	}
+	return nil
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rocketmq-go/store/commitlog"
+	"rocketmq-go/store/consumequeue"
+	"rocketmq-go/store/index"
+	"rocketmq-go/store/segment"
+)
+
+// Topics and prefixes that the store treats in a special way.
+const (
+	scheduleTopic = "SCHEDULE_TOPIC_XXXX"
+	lmqPrefix     = "%LMQ%"
+	retryPrefix   = "%RETRY%"
+	sysPrefix     = "rmq_sys_"
+)
+
+// Store is a store directory that is open. See API for its methods; all of them may be called from any goroutine.
+type Store struct {
+	cfg Config
+	log *slog.Logger
+
+	lock  *os.File // of the directory
+	cl    *commitlog.Log
+	ix    *index.Index // nil: no index
+	cp    *checkpoint
+	fds   *segment.FDs
+	clean bool // how the last stop was
+
+	memory int64 // bytes behind the log's end that are taken to be in memory
+
+	mu     sync.RWMutex
+	queues map[queueKey]*queue
+	lmqs   atomic.Int32
+
+	// guarded by the commit log's lock
+	closed   bool
+	pending  []entry // appended, not yet taken by the dispatcher
+	overflow bool    // some were not put there: the dispatcher has to read the log
+	scratch  []byte  // for properties that the store changes
+
+	lastStore atomic.Int64 // store time (ms) of the newest record
+	stuck     atomic.Bool  // the dispatcher cannot write
+
+	dispatch dispatcher
+	flush    flusher
+	upkeep   upkeep
+}
+
+var _ API = (*Store)(nil)
+
+type queueKey struct {
+	topic string
+	id    int32
+}
+
+// queue is a consume queue with what appending needs to know of it.
+type queue struct {
+	*consumequeue.Queue
+	topic   string
+	id      int32
+	next    int64       // queue offset of the next message: guarded by the commit log's lock
+	listed  atomic.Bool // in the upkeep's list of queues to sync
+	deleted atomic.Bool
+}
+
+// withDefaults fills in Java's defaults.
+func (c Config) withDefaults() Config {
+	set := func(p *int64, v int64) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	set32 := func(p *int32, v int32) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	dur := func(p *time.Duration, v time.Duration) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	if c.CommitLogDir == "" {
+		c.CommitLogDir = filepath.Join(c.Dir, "commitlog")
+	}
+	set(&c.CommitLogFileSize, 1<<30)
+	set(&c.ConsumeQueueFileSize, 300000*consumequeue.UnitSize)
+	if r := c.ConsumeQueueFileSize % consumequeue.UnitSize; r != 0 {
+		c.ConsumeQueueFileSize += consumequeue.UnitSize - r
+	}
+	set32(&c.IndexSlots, 5000000)
+	set32(&c.IndexUnits, 20000000)
+	set32(&c.MaxMessageSize, 4<<20)
+	dur(&c.SyncFlushTimeout, 5*time.Second)
+	dur(&c.FlushInterval, 500*time.Millisecond)
+	dur(&c.FlushThoroughInterval, 10*time.Second)
+	dur(&c.QueueFlushInterval, time.Second)
+	dur(&c.QueueFlushThoroughInterval, time.Minute)
+	dur(&c.PageCacheBusyTimeout, time.Second)
+	if c.FlushLeastPages <= 0 {
+		c.FlushLeastPages = 4
+	}
+	if c.QueueFlushLeastPages <= 0 {
+		c.QueueFlushLeastPages = 2
+	}
+	if c.MaxLMQ <= 0 {
+		c.MaxLMQ = 20000
+	}
+	if c.DelayLevels == nil {
+		c.DelayLevels = defaultDelayLevels
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+func defaultDelayLevels() []time.Duration {
+	const s, m, h = time.Second, time.Minute, time.Hour
+	return []time.Duration{
+		s, 5 * s, 10 * s, 30 * s, m, 2 * m, 3 * m, 4 * m, 5 * m, 6 * m, 7 * m, 8 * m, 9 * m, 10 * m, 20 * m, 30 * m, h, 2 * h,
+	}
+}
+
+// Open opens a store directory, creating it if needed, and recovers it: what follows the last good record of the commit
+// log is dropped, consume queues are made to fit. Only one store can have a directory open; a Java broker counts.
+func Open(cfg Config) (*Store, error) {
+	cfg = cfg.withDefaults()
+	s := &Store{cfg: cfg, log: cfg.Log, queues: make(map[queueKey]*queue)}
+	s.fds = segment.NewFDs(queueDescriptors())
+	s.memory = physicalMemory() * accessInMemoryPercent / 100
+	s.dispatch.init(s)
+	s.flush.init(s)
+	s.upkeep.init(s)
+	if err := s.open(); err != nil {
+		s.release()
+		return nil, err
+	}
+	s.start()
+	return s, nil
+}
+
+func (s *Store) open() error {
+	if err := os.MkdirAll(s.cfg.Dir, 0o755); err != nil {
+		return err
+	}
+	var err error
+	if s.lock, err = lockDir(s.cfg.Dir); err != nil {
+		return err
+	}
+	_, statErr := os.Lstat(s.abortPath())
+	s.clean = errors.Is(statErr, os.ErrNotExist)
+	if s.cl, err = commitlog.Open(commitlog.Options{
+		Dirs: []string{s.cfg.CommitLogDir}, FileSize: s.cfg.CommitLogFileSize, Log: s.log,
+	}); err != nil {
+		return err
+	}
+	if err := s.loadQueues(); err != nil {
+		return err
+	}
+	if s.cp, err = openCheckpoint(filepath.Join(s.cfg.Dir, "checkpoint"), s.cfg.Compat49); err != nil {
+		return err
+	}
+	if !s.cfg.IndexDisabled {
+		if s.ix, err = index.Open(index.Options{
+			Dir: filepath.Join(s.cfg.Dir, "index"), Slots: s.cfg.IndexSlots, Units: s.cfg.IndexUnits, Now: s.cfg.Now, Log: s.log,
+		}, func(h index.Header) bool { return s.clean || h.EndTimestamp <= s.cp.index.Load() }); err != nil {
+			return err
+		}
+	}
+	if err := s.recover(); err != nil {
+		return err
+	}
+	for _, dir := range []string{s.cfg.CommitLogDir, s.queueRoot()} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return s.writeAbort()
+}
+
+func (s *Store) start() {
+	s.dispatch.done.Add(1)
+	go s.dispatch.run()
+	s.flush.done.Add(1)
+	go s.flush.run()
+	s.upkeep.done.Add(1)
+	go s.upkeep.run()
+}
+
+// release gives back everything that open took, without saving anything.
+func (s *Store) release() {
+	for _, q := range s.queues {
+		q.Close()
+	}
+	if s.ix != nil {
+		s.ix.Close()
+	}
+	if s.cp != nil {
+		s.cp.close()
+	}
+	if s.cl != nil {
+		_ = s.cl.Close()
+	}
+	if s.lock != nil {
+		s.lock.Close()
+	}
+}
+
+// Close stops the store: what was appended is dispatched and written to disk, and the directory is marked as cleanly
+// stopped if that worked. Messages put later are refused. A second Close does nothing.
+func (s *Store) Close() error {
+	s.cl.Lock()
+	was := s.closed
+	s.closed = true
+	s.cl.Unlock()
+	if was {
+		return nil
+	}
+	err := s.flush.stop()
+	s.dispatch.stop()
+	err = errors.Join(err, s.upkeep.stop())
+	clean := err == nil && s.DispatchBehind() == 0
+	if s.ix != nil {
+		err = errors.Join(err, s.ix.Sync())
+	}
+	err = errors.Join(err, s.cp.write(true))
+	if clean && err == nil {
+		err = os.Remove(s.abortPath())
+	} else {
+		s.log.Error("store: stopped, but not cleanly: the next start checks the log", "behind", s.DispatchBehind(), "err", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.release()
+	return err
+}
+
+func (s *Store) abortPath() string { return filepath.Join(s.cfg.Dir, "abort") }
+
+func (s *Store) queueRoot() string { return filepath.Join(s.cfg.Dir, "consumequeue") }
+
+// writeAbort marks the directory as in use: 4.9 leaves the file empty, 5.x writes the process id.
+func (s *Store) writeAbort() error {
+	var content []byte
+	if !s.cfg.Compat49 {
+		content = strconv.AppendInt(nil, int64(os.Getpid()), 10)
+	}
+	return os.WriteFile(s.abortPath(), content, 0o644)
+}
+
+// lockDir takes the lock that keeps a second store, Java's or ours, out of a directory. Java uses a POSIX record lock on
+// the first byte; an open-file-description lock conflicts with it and with other stores of this process.
+func lockDir(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := f.SyscallConn()
+	if err == nil {
+		var lockErr error
+		err = raw.Control(func(fd uintptr) {
+			lockErr = unix.FcntlFlock(fd, unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Len: 1})
+		})
+		if err == nil {
+			err = lockErr
+		}
+	}
+	switch {
+	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES):
+		f.Close()
+		return nil, fmt.Errorf("store: Lock failed, MQ already started: %s is locked", path)
+	case err != nil:
+		f.Close()
+		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+	if _, err := f.WriteAt([]byte("lock"), 0); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// lookup finds a queue; nil if there is none.
+func (s *Store) lookup(topic string, id int32) *queue {
+	s.mu.RLock()
+	q := s.queues[queueKey{topic, id}]
+	s.mu.RUnlock()
+	return q
+}
+
+// queueFor finds a queue or opens it. Nothing appears on disk before its first unit.
+func (s *Store) queueFor(topic string, id int32) (*queue, error) {
+	if q := s.lookup(topic, id); q != nil {
+		return q, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.queues[queueKey{topic, id}]; q != nil {
+		return q, nil
+	}
+	return s.addQueue(strings.Clone(topic), id)
+}
+
+// addQueue opens a queue; s.mu is held, or nobody else uses the store yet.
+func (s *Store) addQueue(topic string, id int32) (*queue, error) {
+	cq, err := consumequeue.Open(consumequeue.Options{
+		Dir:      filepath.Join(s.queueRoot(), topic, strconv.Itoa(int(id))),
+		FileSize: s.cfg.ConsumeQueueFileSize, FDs: s.fds, Log: s.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	q := &queue{Queue: cq, topic: topic, id: id}
+	s.queues[queueKey{topic, id}] = q
+	if strings.HasPrefix(topic, lmqPrefix) {
+		s.lmqs.Add(1)
+	}
+	return q, nil
+}
+
+// allQueues is a snapshot.
+func (s *Store) allQueues() []*queue {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	qs := make([]*queue, 0, len(s.queues))
+	for _, q := range s.queues {
+		qs = append(qs, q)
+	}
+	return qs
+}
+
+// accessInMemoryPercent is accessMessageInMemoryMaxRatio.
+const accessInMemoryPercent = 40
+
+func physicalMemory() int64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 1 << 30
+	}
+	return int64(info.Totalram) * int64(info.Unit)
+}
+
+// queueDescriptors is how many files of consume queues stay open: a quarter of what the process may have.
+func queueDescriptors() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 256
+	}
+	return int(min(max(limit.Cur/4, 64), 8192))
+}
