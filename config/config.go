@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Config is the live configuration of one process. Values are read with Load; Update changes them while the process
@@ -143,7 +144,14 @@ func (c *Config[T]) exposed(s *state[T]) map[string]string {
 
 // compareUTF16 orders strings as Java does.
 func compareUTF16(a, b string) int {
+	if isASCII(a) || isASCII(b) {
+		return strings.Compare(a, b)
+	}
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 // valueIn is the field of the key in the given objects.

@@ -26,20 +26,20 @@ type NamesrvConfig struct {
 	ScanNotActiveBrokerInterval   int64 `def:"5000" v4:"!"`
 	UnRegisterBrokerQueueCapacity int   `def:"3000" v4:"!" none:"requests of this kind do not queue here; maxRequestsPerConnection bounds what is in flight" mark:"r"`
 	// Answers a route with the smallest slave as brokerId 0.
-	SupportActingMaster bool `def:"false" v4:"!" later:"slave acting master"`
+	SupportActingMaster bool `def:"false" v4:"!"`
 	// GET_ALL_TOPIC_LIST_FROM_NAMESERVER(206) is answered; otherwise SYSTEM_ERROR(1) disable.
 	EnableAllTopicList bool `def:"true" v4:"!"`
 	// The other lists of topics (224, 304, 311, 312, 313) are answered.
 	EnableTopicList bool `def:"true" v4:"!"`
 	// Send NOTIFY_MIN_BROKER_ID_CHANGE(905).
-	NotifyMinBrokerIdChanged bool `def:"false" v4:"!" later:"slave acting master"`
+	NotifyMinBrokerIdChanged bool `def:"false" v4:"!"`
 	// Starts a controller in the same process.
 	EnableControllerInNamesrv bool `def:"false" v4:"!" later:"controller mode"`
 	// Route queries are refused for WaitSecondsForService after the start.
-	NeedWaitForService    bool `def:"false" v4:"!" later:"waiting before service"`
-	WaitSecondsForService int  `def:"45" v4:"!" later:"waiting before service"`
+	NeedWaitForService    bool `def:"false" v4:"!"`
+	WaitSecondsForService int  `def:"45" v4:"!"`
 	// Topics missing in a registration leave the route.
-	DeleteTopicWithBrokerRegistration bool `def:"false" v4:"!" later:"split registration"`
+	DeleteTopicWithBrokerRegistration bool `def:"false" v4:"!"`
 	// Keys, separated by semicolons, that hot update refuses besides those it always refuses. Read at start.
 	ConfigBlackList string `def:"configBlackList;configStorePath;kvConfigPath" v4:"!" mark:"r"`
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,11 +53,11 @@ type object struct {
 
 // tableOf reads the rows of all objects of a process.
 func tableOf(objects []object) []Key {
-	var keys []Key
+	lists := make([][]Key, len(objects))
 	for i, o := range objects {
-		keys = append(keys, keysOf(i, o)...)
+		lists[i] = keysOf(i, o)
 	}
-	return keys
+	return slices.Concat(lists...)
 }
 
 // keysOf reads the rows of one object from its struct tags.

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -205,6 +206,10 @@ func rewrite(old []byte, settings map[string]string) ([]byte, error) {
 			out = appendSetting(out, l.Key, value)
 			written[l.Key] = true
 		}
+	}
+	// A backslash at the end of the old text would make the first new line its continuation.
+	if open := bytes.TrimRight(out, "\r\n"); (len(open)-len(bytes.TrimRight(open, `\`)))%2 == 1 {
+		out = append(open, '\n', '\n')
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(settings), compareUTF16) {
 		if !written[key] {
