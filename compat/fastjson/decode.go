@@ -217,6 +217,9 @@ func (c *codec) decodeField(d *decoder, f *fieldCodec, v reflect.Value) error {
 
 // inField names the innermost field in which an error happened.
 func inField(name string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var s *SyntaxError
 	if errors.As(err, &s) && s.Field == "" {
 		return &SyntaxError{Offset: s.Offset, Field: name, Msg: s.Msg}
@@ -278,47 +281,59 @@ func (c *codec) decodeList(d *decoder, v reflect.Value, set bool) error {
 		return d.fail("nested too deeply")
 	}
 	defer func() { d.depth-- }()
-	list := reflect.MakeSlice(c.typ, 0, 0)
-	slot := reflect.New(c.elem.typ).Elem()
-	for {
-		if t, err = d.peek(); err != nil {
+	v.Set(reflect.MakeSlice(c.typ, 0, 0))
+	for n := 0; ; n++ {
+		if t, err = d.element(); err != nil {
 			return err
 		}
-		if t.is(']') || t.is(',') {
-			_, _ = d.next()
-			if t.is(',') {
-				continue
-			}
-			if set && c.elem.typ.Comparable() {
-				list = dropDuplicates(list)
-			}
-			v.Set(list)
-			return nil
-		}
-		setDefaults(c.elem, slot)
-		if err := c.elem.decode(d, slot, set); err != nil {
-			return err
+		if t.is(']') {
+			break
 		}
 		if err := d.take(int(c.elem.typ.Size())); err != nil {
 			return err
 		}
-		list = reflect.Append(list, slot)
+		v.Grow(1)
+		v.SetLen(n + 1)
+		setDefaults(c.elem, v.Index(n))
+		if err := c.elem.decode(d, v.Index(n), set); err != nil {
+			return err
+		}
+	}
+	if set && c.elem.typ.Comparable() {
+		dropDuplicates(v)
+	}
+	return nil
+}
+
+// element passes over commas to the next element, which it leaves, or to the closing bracket, which it takes.
+func (d *decoder) element() (token, error) {
+	for {
+		back := d.pos
+		t, err := d.next()
+		if err != nil || t.is(']') {
+			return t, err
+		}
+		if !t.is(',') {
+			d.pos = back
+			return t, nil
+		}
 	}
 }
 
-func dropDuplicates(list reflect.Value) reflect.Value {
+func dropDuplicates(list reflect.Value) {
 	if list.Len() < 2 {
-		return list
+		return
 	}
 	seen := make(map[any]struct{}, list.Len())
-	kept := list.Slice(0, 0)
+	kept := 0
 	for i := range list.Len() {
 		e := list.Index(i)
 		k := e.Interface()
 		if _, dup := seen[k]; !dup {
 			seen[k] = struct{}{}
-			kept = reflect.Append(kept, e)
+			list.Index(kept).Set(e)
+			kept++
 		}
 	}
-	return kept
+	list.SetLen(kept)
 }

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 func (t token) String() string {
@@ -48,7 +50,10 @@ func decodeString(d *decoder, v reflect.Value, _ bool) error {
 	if err := d.take(len(s)); err != nil {
 		return err
 	}
-	v.SetString(string(bytes.ToValidUTF8(s, []byte("\ufffd"))))
+	if !utf8.Valid(s) {
+		s = bytes.ToValidUTF8(s, []byte("\ufffd"))
+	}
+	v.SetString(string(s))
 	return nil
 }
 
@@ -179,14 +184,11 @@ func (c *codec) decodeEnum(d *decoder, v reflect.Value, _ bool) error {
 	if t.kind == end || t.kind == punct {
 		return t.fail("name")
 	}
-	ordinal := -1
-	for i, name := range c.names {
-		if strings.EqualFold(name, string(t.text)) {
-			ordinal = i
+	ordinal := slices.IndexFunc(c.names, func(name string) bool { return strings.EqualFold(name, string(t.text)) })
+	if ordinal < 0 {
+		if n, err := strconv.Atoi(string(t.text)); err == nil && n >= 0 && n < len(c.names) {
+			ordinal = n
 		}
-	}
-	if n, err := strconv.Atoi(string(t.text)); err == nil && n >= 0 && n < len(c.names) {
-		ordinal = n
 	}
 	switch {
 	case v.Kind() == reflect.String && ordinal >= 0:

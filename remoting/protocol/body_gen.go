@@ -6,9 +6,8 @@
 package protocol
 
 import (
-	"time"
-
 	"rocketmq-go/compat/fastjson"
+	"time"
 )
 
 // CMResult is an enum of Java, printed by name. The empty value is Java's null.
@@ -111,7 +110,7 @@ func (TopicFilterType) EnumNames() []string {
 	return []string{"SINGLE_TAG", "MULTI_TAG"}
 }
 
-// AccAndTimeStamp: JSON body or part of one (5.x only).
+// AccAndTimeStamp: cold data that a group has read (5.x only).
 type AccAndTimeStamp struct {
 	ColdAcc               int64 `json:"coldAcc"`
 	CreateTimeMills       int64 `json:"createTimeMills"`
@@ -135,13 +134,13 @@ type AclConfig struct {
 	PlainAccessConfigs []PlainAccessConfig `json:"plainAccessConfigs"`
 }
 
-// AclInfo: JSON body or part of one (5.x only).
+// AclInfo: what a subject may do (5.x ACL) (5.x only).
 type AclInfo struct {
 	Subject  string       `json:"subject"`
 	Policies []PolicyInfo `json:"policies"`
 }
 
-// BatchAck: nested, short names by annotation; bitSet is base64 of BitSet bytes (5.x only).
+// BatchAck: acknowledged offsets of one POP checkpoint, short names to save bytes (5.x only).
 type BatchAck struct {
 	ConsumerGroup string `json:"c,alt=consumerGroup"`
 	Topic         string `json:"t,alt=topic"`
@@ -151,10 +150,10 @@ type BatchAck struct {
 	ReviveQueueID int32  `json:"rq,alt=reviveQueueId"`
 	PopTime       int64  `json:"pt,alt=popTime"`
 	InvisibleTime int64  `json:"it,alt=invisibleTime"`
-	BitSet        []byte `json:"b,alt=bitSet"`
+	BitSet        []byte `json:"b,alt=bitSet"` // bit n, counted from the lowest bit of the first byte: the n-th message of the checkpoint
 }
 
-// BatchAckMessageRequestBody: JSON body or part of one (5.x only).
+// BatchAckMessageRequestBody: request of 200151: acknowledge many messages at once (5.x only).
 type BatchAckMessageRequestBody struct {
 	BrokerName string     `json:"brokerName"`
 	Acks       []BatchAck `json:"acks"`
@@ -166,11 +165,11 @@ type BatchAckMsg struct {
 	AckOffsetList []int64 `json:"aol,empty,alt=ackOffsetList"`
 }
 
-// BrokerData: JSON body or part of one.
+// BrokerData: the addresses of one broker name.
 type BrokerData struct {
 	Cluster            string                      `json:"cluster"`
 	BrokerName         string                      `json:"brokerName"`
-	BrokerAddrs        fastjson.Map[int64, string] `json:"brokerAddrs"`
+	BrokerAddrs        fastjson.Map[int64, string] `json:"brokerAddrs"` // broker id (0 master) → address
 	ZoneName           string                      `json:"zoneName,v5"`
 	EnableActingMaster bool                        `json:"enableActingMaster,v5"`
 }
@@ -180,33 +179,33 @@ type BrokerIdentityInfo struct {
 	ClusterName string     `json:"clusterName"`
 	BrokerName  string     `json:"brokerName"`
 	BrokerID    Opt[int64] `json:"brokerId"`
-	Empty       bool       `json:"empty"`
+	Empty       bool       `json:"empty"` // printed by a getter
 }
 
-// BrokerMemberGroup: JSON body or part of one (5.x only).
+// BrokerMemberGroup: the brokers of one name (5.x only).
 type BrokerMemberGroup struct {
 	Cluster     string                      `json:"cluster"`
 	BrokerName  string                      `json:"brokerName"`
-	BrokerAddrs fastjson.Map[int64, string] `json:"brokerAddrs,empty"`
+	BrokerAddrs fastjson.Map[int64, string] `json:"brokerAddrs,empty"` // broker id (0 master) → address
 }
 
-// BrokerReplicasInfo: JSON body or part of one (5.x only).
+// BrokerReplicasInfo: answer of 1006: replicas by broker name (5.x only).
 type BrokerReplicasInfo struct {
 	ReplicasInfoTable fastjson.Map[string, *ReplicasInfo] `json:"replicasInfoTable,empty"`
 }
 
-// BrokerStatsData: JSON body or part of one.
+// BrokerStatsData: answer of 315.
 type BrokerStatsData struct {
 	StatsMinute *BrokerStatsItem `json:"statsMinute"`
 	StatsHour   *BrokerStatsItem `json:"statsHour"`
 	StatsDay    *BrokerStatsItem `json:"statsDay"`
 }
 
-// BrokerStatsItem: JSON body or part of one.
+// BrokerStatsItem: what was counted in the last minute, hour or day.
 type BrokerStatsItem struct {
 	Sum   int64   `json:"sum"`
-	Tps   float64 `json:"tps"`
-	Avgpt float64 `json:"avgpt"`
+	Tps   float64 `json:"tps"`   // per second
+	Avgpt float64 `json:"avgpt"` // per call
 }
 
 // BrokerSyncInfo: in-memory holder of the answer header of 906, not sent as a body (5.x only).
@@ -216,7 +215,7 @@ type BrokerSyncInfo struct {
 	MasterAddress     string `json:"masterAddress"`
 }
 
-// CheckClientRequestBody: JSON body or part of one.
+// CheckClientRequestBody: request of 46: is this expression subscription valid?.
 type CheckClientRequestBody struct {
 	ClientID         string            `json:"clientId"`
 	Group            string            `json:"group"`
@@ -224,7 +223,7 @@ type CheckClientRequestBody struct {
 	Namespace        string            `json:"namespace,v5"`
 }
 
-// CheckRocksdbCqWriteResult: JSON body or part of one (5.x only).
+// CheckRocksdbCqWriteResult: answer of 354 (5.x only).
 type CheckRocksdbCqWriteResult struct {
 	CheckResult string `json:"checkResult"`
 	CheckStatus int32  `json:"checkStatus"`
@@ -239,7 +238,7 @@ type ClusterAclVersionInfo struct {
 	ClusterName             string                             `json:"clusterName"`
 }
 
-// ClusterInfo: JSON body or part of one.
+// ClusterInfo: answer of 106.
 type ClusterInfo struct {
 	BrokerAddrTable  fastjson.Map[string, *BrokerData] `json:"brokerAddrTable"`
 	ClusterAddrTable fastjson.Map[string, []string]    `json:"clusterAddrTable,set"`
@@ -249,23 +248,23 @@ type ClusterInfo struct {
 type ColdDataFlowInfo struct {
 	RuntimeTable            fastjson.Map[string, *AccAndTimeStamp] `json:"runtimeTable,empty"`
 	ConfigTable             fastjson.Map[string, int64]            `json:"configTable,empty"`
-	CgColdReadThreshold     int64                                  `json:"cgColdReadThreshold"`
+	CgColdReadThreshold     int64                                  `json:"cgColdReadThreshold"` // bytes a minute for a group
 	GlobalColdReadThreshold int64                                  `json:"globalColdReadThreshold"`
-	GlobalAcc               int64                                  `json:"globalAcc"`
+	GlobalAcc               int64                                  `json:"globalAcc"` // bytes read cold by all groups
 }
 
 // Unsorted: Java prints it from a map, not from a bean.
 func (*ColdDataFlowInfo) Unsorted() {}
 
-// Connection: JSON body or part of one.
+// Connection: one client of a group.
 type Connection struct {
 	ClientID   string   `json:"clientId"`
 	ClientAddr string   `json:"clientAddr"`
 	Language   Language `json:"language"`
-	Version    int32    `json:"version"`
+	Version    int32    `json:"version"` // MQVersion ordinal
 }
 
-// ConsumeByWho: JSON body or part of one.
+// ConsumeByWho: tool object, not on the wire.
 type ConsumeByWho struct {
 	ConsumedGroup    []string `json:"consumedGroup,empty,set"`
 	NotConsumedGroup []string `json:"notConsumedGroup,empty,set"`
@@ -274,13 +273,13 @@ type ConsumeByWho struct {
 	Offset           int64    `json:"offset"`
 }
 
-// ConsumeMessageDirectlyResult: JSON body or part of one.
+// ConsumeMessageDirectlyResult: a client's answer of 309.
 type ConsumeMessageDirectlyResult struct {
 	Order          bool     `json:"order"`
 	AutoCommit     bool     `json:"autoCommit"`
 	ConsumeResult  CMResult `json:"consumeResult"`
 	Remark         string   `json:"remark"`
-	SpentTimeMills int64    `json:"spentTimeMills"`
+	SpentTimeMills int64    `json:"spentTimeMills"` // milliseconds
 }
 
 // NewConsumeMessageDirectlyResult makes one with Java's defaults.
@@ -295,32 +294,32 @@ func (b *ConsumeMessageDirectlyResult) SetDefaults() {
 	b.AutoCommit = true
 }
 
-// ConsumeQueueData: JSON body or part of one.
+// ConsumeQueueData: one unit of a consume queue.
 type ConsumeQueueData struct {
 	PhysicOffset   int64  `json:"physicOffset"`
 	PhysicSize     int32  `json:"physicSize"`
 	TagsCode       int64  `json:"tagsCode"`
 	ExtendDataJson string `json:"extendDataJson"`
-	BitMap         string `json:"bitMap"`
+	BitMap         string `json:"bitMap"` // of consumequeue_ext, as text
 	Eval           bool   `json:"eval"`
-	Msg            string `json:"msg"`
+	Msg            string `json:"msg"` // the message, when the filter evaluated it
 }
 
-// ConsumeStats: JSON body or part of one.
+// ConsumeStats: answer of 208: how far a group is.
 type ConsumeStats struct {
 	OffsetTable fastjson.Map[MessageQueue, *OffsetWrapper] `json:"offsetTable,empty"`
-	ConsumeTps  float64                                    `json:"consumeTps"`
+	ConsumeTps  float64                                    `json:"consumeTps"` // messages per second
 }
 
-// ConsumeStatsList: JSON body or part of one.
+// ConsumeStatsList: answer of 317: all groups of a broker.
 type ConsumeStatsList struct {
 	ConsumeStatsList  []fastjson.Map[string, []ConsumeStats] `json:"consumeStatsList,empty"`
 	BrokerAddr        string                                 `json:"brokerAddr"`
-	TotalDiff         int64                                  `json:"totalDiff"`
-	TotalInflightDiff int64                                  `json:"totalInflightDiff,v5"`
+	TotalDiff         int64                                  `json:"totalDiff"`            // messages not consumed yet
+	TotalInflightDiff int64                                  `json:"totalInflightDiff,v5"` // messages pulled and not committed
 }
 
-// ConsumeStatus: JSON body or part of one.
+// ConsumeStatus: rates of a consumer in a client.
 type ConsumeStatus struct {
 	PullRT            float64 `json:"pullRT"`
 	PullTPS           float64 `json:"pullTPS"`
@@ -330,7 +329,7 @@ type ConsumeStatus struct {
 	ConsumeFailedMsgs int64   `json:"consumeFailedMsgs"`
 }
 
-// ConsumerConnection: JSON body or part of one.
+// ConsumerConnection: answer of 203.
 type ConsumerConnection struct {
 	ConnectionSet     []Connection                            `json:"connectionSet,empty,set"`
 	SubscriptionTable fastjson.Map[string, *SubscriptionData] `json:"subscriptionTable,empty"`
@@ -339,25 +338,25 @@ type ConsumerConnection struct {
 	ConsumeFromWhere  ConsumeFromWhere                        `json:"consumeFromWhere"`
 }
 
-// ConsumerData: JSON body or part of one.
+// ConsumerData: one consumer group of a heartbeat.
 type ConsumerData struct {
 	GroupName           string             `json:"groupName"`
 	ConsumeType         ConsumeType        `json:"consumeType"`
 	MessageModel        MessageModel       `json:"messageModel"`
 	ConsumeFromWhere    ConsumeFromWhere   `json:"consumeFromWhere"`
 	SubscriptionDataSet []SubscriptionData `json:"subscriptionDataSet,empty,set"`
-	UnitMode            bool               `json:"unitMode"`
+	UnitMode            bool               `json:"unitMode"` // of the unit deployment, not used otherwise
 }
 
 // ConsumerOffsetSerializeWrapper: config/consumerOffset.json and response of 43.
 type ConsumerOffsetSerializeWrapper struct {
-	OffsetTable    fastjson.Map[string, fastjson.Map[int32, int64]] `json:"offsetTable,empty"`
+	OffsetTable    fastjson.Map[string, fastjson.Map[int32, int64]] `json:"offsetTable,empty"` // topic@group → queue id → offset
 	DataVersion    *DataVersion                                     `json:"dataVersion,v5"`
-	GroupTopicMap  fastjson.Map[string, []string]                   `json:"groupTopicMap,set,v5"`
-	LmqOffsetTable fastjson.Map[string, int64]                      `json:"lmqOffsetTable"`
+	GroupTopicMap  fastjson.Map[string, []string]                   `json:"groupTopicMap,set,v5"` // group → topics, derived; only 5.x files and answers have it
+	LmqOffsetTable fastjson.Map[string, int64]                      `json:"lmqOffsetTable"`       // %LMQ%x@group → offset; only in lmqConsumerOffset.json
 }
 
-// ConsumerRunningInfo: JSON body or part of one.
+// ConsumerRunningInfo: a client's answer of 307.
 type ConsumerRunningInfo struct {
 	Properties       fastjson.Map[string, string]                     `json:"properties,empty"`
 	SubscriptionSet  []SubscriptionData                               `json:"subscriptionSet,empty,set"`
@@ -368,14 +367,14 @@ type ConsumerRunningInfo struct {
 	Jstack           string                                           `json:"jstack"`
 }
 
-// CreateTopicListRequestBody: JSON body or part of one (5.x only).
+// CreateTopicListRequestBody: request of 18 (5.x only).
 type CreateTopicListRequestBody struct {
 	TopicConfigList []TopicConfig `json:"topicConfigList"`
 }
 
-// CustomizedRetryPolicy: nested (5.x only).
+// CustomizedRetryPolicy: a retry policy with a list of delays (5.x only).
 type CustomizedRetryPolicy struct {
-	Next []int64 `json:"next,set"`
+	Next []int64 `json:"next,set"` // milliseconds until the n-th retry
 }
 
 // NewCustomizedRetryPolicy makes one with Java's defaults.
@@ -390,33 +389,33 @@ func (b *CustomizedRetryPolicy) SetDefaults() {
 	b.Next = []int64{1000, 5000, 10000, 30000, 60000, 120000, 180000, 240000, 300000, 360000, 420000, 480000, 540000, 600000, 1200000, 1800000, 3600000, 7200000}
 }
 
-// DataVersion: request and response of 322; nested in wrappers.
+// DataVersion: request and response of 322.
 type DataVersion struct {
-	StateVersion int64 `json:"stateVersion,v5"`
-	Timestamp    int64 `json:"timestamp"`
-	Counter      int64 `json:"counter"`
+	StateVersion int64 `json:"stateVersion,v5"` // of the controller; 0 without one
+	Timestamp    int64 `json:"timestamp"`       // milliseconds of the last change
+	Counter      int64 `json:"counter"`         // changes
 }
 
 // DelayOffsetSerializeWrapper: config/delayOffset.json and response of 45.
 type DelayOffsetSerializeWrapper struct {
-	OffsetTable fastjson.Map[int32, int64] `json:"offsetTable,empty"`
+	OffsetTable fastjson.Map[int32, int64] `json:"offsetTable,empty"` // delay level → offset in its queue
 	DataVersion *DataVersion               `json:"dataVersion,v5"`
 }
 
-// ElectMasterResponseBody: JSON body or part of one (5.x only).
+// ElectMasterResponseBody: answer of 1002 (5.x only).
 type ElectMasterResponseBody struct {
 	BrokerMemberGroup *BrokerMemberGroup `json:"brokerMemberGroup"`
 	SyncStateSet      []int64            `json:"syncStateSet,empty,set"`
 }
 
-// EpochEntry: nested (5.x only).
+// EpochEntry: a reign of one master (5.x only).
 type EpochEntry struct {
 	Epoch       int32 `json:"epoch"`
 	StartOffset int64 `json:"startOffset"`
-	EndOffset   int64 `json:"endOffset"`
+	EndOffset   int64 `json:"endOffset"` // exclusive
 }
 
-// EpochEntryCache: JSON body or part of one (5.x only).
+// EpochEntryCache: answer of 1007 (5.x only).
 type EpochEntryCache struct {
 	ClusterName string       `json:"clusterName"`
 	BrokerName  string       `json:"brokerName"`
@@ -425,10 +424,10 @@ type EpochEntryCache struct {
 	MaxOffset   int64        `json:"maxOffset"`
 }
 
-// ExponentialRetryPolicy: nested (5.x only).
+// ExponentialRetryPolicy: a retry policy with growing delays (5.x only).
 type ExponentialRetryPolicy struct {
-	Initial    int64 `json:"initial"`
-	Max        int64 `json:"max"`
+	Initial    int64 `json:"initial"` // milliseconds
+	Max        int64 `json:"max"`     // milliseconds
 	Multiplier int64 `json:"multiplier"`
 }
 
@@ -452,7 +451,7 @@ type GetBrokerClusterAclConfigResponseBody struct {
 	PlainAccessConfigs []PlainAccessConfig `json:"plainAccessConfigs"`
 }
 
-// GetBrokerMemberGroupResponseBody: JSON body or part of one (5.x only).
+// GetBrokerMemberGroupResponseBody: answer of 901 (5.x only).
 type GetBrokerMemberGroupResponseBody struct {
 	BrokerMemberGroup *BrokerMemberGroup `json:"brokerMemberGroup"`
 }
@@ -462,7 +461,7 @@ type GetConsumerListByGroupResponseBody struct {
 	ConsumerIdList []string `json:"consumerIdList"`
 }
 
-// GetConsumerStatusBody: JSON body or part of one.
+// GetConsumerStatusBody: answer of 221 and 223.
 type GetConsumerStatusBody struct {
 	MessageQueueTable fastjson.Map[MessageQueue, int64]                       `json:"messageQueueTable,empty"`
 	ConsumerTable     fastjson.Map[string, fastjson.Map[MessageQueue, int64]] `json:"consumerTable,empty"`
@@ -475,12 +474,12 @@ type GroupForbidden struct {
 	Readable Opt[bool] `json:"readable"`
 }
 
-// GroupList: JSON body or part of one.
+// GroupList: answer of 300.
 type GroupList struct {
 	GroupList []string `json:"groupList,empty,set"`
 }
 
-// GroupRetryPolicy: nested (5.x only).
+// GroupRetryPolicy: the delays of retries (5.x only).
 type GroupRetryPolicy struct {
 	Type                   GroupRetryPolicyType    `json:"type"`
 	ExponentialRetryPolicy *ExponentialRetryPolicy `json:"exponentialRetryPolicy"`
@@ -499,7 +498,7 @@ func (b *GroupRetryPolicy) SetDefaults() {
 	b.Type = RetryPolicyCustomized
 }
 
-// HAClientRuntimeInfo: JSON body or part of one (5.x only).
+// HAClientRuntimeInfo: a slave's side of replication (5.x only).
 type HAClientRuntimeInfo struct {
 	MasterAddr              string `json:"masterAddr"`
 	TransferredByteInSecond int64  `json:"transferredByteInSecond"`
@@ -509,7 +508,7 @@ type HAClientRuntimeInfo struct {
 	MasterFlushOffset       int64  `json:"masterFlushOffset"`
 }
 
-// HAConnectionRuntimeInfo: JSON body or part of one (5.x only).
+// HAConnectionRuntimeInfo: a master's side of replication to one slave (5.x only).
 type HAConnectionRuntimeInfo struct {
 	Addr                    string `json:"addr"`
 	SlaveAckOffset          int64  `json:"slaveAckOffset"`
@@ -528,26 +527,26 @@ type HARuntimeInfo struct {
 	HaClientRuntimeInfo      HAClientRuntimeInfo       `json:"haClientRuntimeInfo"`
 }
 
-// HeartbeatData: JSON body or part of one.
+// HeartbeatData: request of 34: who a client is and what it consumes.
 type HeartbeatData struct {
 	ClientID             string         `json:"clientID"`
 	ProducerDataSet      []ProducerData `json:"producerDataSet,empty,set"`
 	ConsumerDataSet      []ConsumerData `json:"consumerDataSet,empty,set"`
-	HeartbeatFingerprint int32          `json:"heartbeatFingerprint,v5"`
-	WithoutSub           bool           `json:"withoutSub,v5"`
+	HeartbeatFingerprint int32          `json:"heartbeatFingerprint,v5"` // 0: first version of heartbeats
+	WithoutSub           bool           `json:"withoutSub,v5"`           // nothing changed, subscriptions are left out
 }
 
 // KVConfigSerializeWrapper: namesrv kvConfig.json file, not an RPC body.
 type KVConfigSerializeWrapper struct {
-	ConfigTable fastjson.Map[string, fastjson.Map[string, string]] `json:"configTable"`
+	ConfigTable fastjson.Map[string, fastjson.Map[string, string]] `json:"configTable"` // namespace → key → value
 }
 
-// KVTable: JSON body or part of one.
+// KVTable: answer of 28, 103 and 219.
 type KVTable struct {
 	Table fastjson.Map[string, string] `json:"table,empty"`
 }
 
-// LockBatchRequestBody: JSON body or part of one.
+// LockBatchRequestBody: request of 41.
 type LockBatchRequestBody struct {
 	ConsumerGroup  string         `json:"consumerGroup"`
 	ClientID       string         `json:"clientId"`
@@ -555,19 +554,19 @@ type LockBatchRequestBody struct {
 	MqSet          []MessageQueue `json:"mqSet,empty,set"`
 }
 
-// LockBatchResponseBody: JSON body or part of one.
+// LockBatchResponseBody: answer of 41: the queues that are locked now.
 type LockBatchResponseBody struct {
 	LockOKMQSet []MessageQueue `json:"lockOKMQSet,empty,set"`
 }
 
-// LogicQueueMappingItem: nested (5.x only).
+// LogicQueueMappingItem: one segment of a logical queue of a static topic (5.x only).
 type LogicQueueMappingItem struct {
-	Gen         int32  `json:"gen"`
+	Gen         int32  `json:"gen"` // generation
 	QueueID     int32  `json:"queueId"`
 	Bname       string `json:"bname"`
-	LogicOffset int64  `json:"logicOffset"`
+	LogicOffset int64  `json:"logicOffset"` // -1: not decided yet
 	StartOffset int64  `json:"startOffset"`
-	EndOffset   int64  `json:"endOffset"`
+	EndOffset   int64  `json:"endOffset"` // -1: open
 	TimeOfStart int64  `json:"timeOfStart"`
 	TimeOfEnd   int64  `json:"timeOfEnd"`
 }
@@ -586,14 +585,14 @@ func (b *LogicQueueMappingItem) SetDefaults() {
 	b.TimeOfEnd = -1
 }
 
-// MessageQueue: JSON body or part of one.
+// MessageQueue: a queue of a topic on a broker.
 type MessageQueue struct {
 	Topic      string `json:"topic"`
 	BrokerName string `json:"brokerName"`
 	QueueID    int32  `json:"queueId"`
 }
 
-// MessageQueueAssignment: nested (5.x only).
+// MessageQueueAssignment: a queue and how a client is to consume it (5.x only).
 type MessageQueueAssignment struct {
 	MessageQueue *MessageQueue                `json:"messageQueue"`
 	Mode         MessageRequestMode           `json:"mode"`
@@ -612,7 +611,7 @@ func (b *MessageQueueAssignment) SetDefaults() {
 	b.Mode = RequestModePull
 }
 
-// MessageQueueForC: nested (C++ client form of 220).
+// MessageQueueForC: a queue and its new offset.
 type MessageQueueForC struct {
 	Topic      string `json:"topic"`
 	BrokerName string `json:"brokerName"`
@@ -620,12 +619,12 @@ type MessageQueueForC struct {
 	Offset     int64  `json:"offset"`
 }
 
-// MessageRequestModeSerializeWrapper: JSON body or part of one (5.x only).
+// MessageRequestModeSerializeWrapper: config/messageRequestMode.json and answer of 402: topic → group → mode (5.x only).
 type MessageRequestModeSerializeWrapper struct {
 	MessageRequestModeMap fastjson.Map[string, fastjson.Map[string, *SetMessageRequestModeRequestBody]] `json:"messageRequestModeMap,empty"`
 }
 
-// Metric: nested (5.x only).
+// Metric: messages waiting for a time or a commit (5.x only).
 type Metric struct {
 	Count     int64 `json:"count"`
 	TimeStamp int64 `json:"timeStamp"`
@@ -644,15 +643,15 @@ type OffsetSerializeWrapper struct {
 	OffsetTable fastjson.Map[MessageQueue, int64] `json:"offsetTable,empty"`
 }
 
-// OffsetWrapper: JSON body or part of one.
+// OffsetWrapper: how far a group is in one queue.
 type OffsetWrapper struct {
 	BrokerOffset   int64 `json:"brokerOffset"`
 	ConsumerOffset int64 `json:"consumerOffset"`
 	PullOffset     int64 `json:"pullOffset,v5"`
-	LastTimestamp  int64 `json:"lastTimestamp"`
+	LastTimestamp  int64 `json:"lastTimestamp"` // store time of the last consumed message
 }
 
-// PlainAccessConfig: nested (4.x ACL) (4.9 only).
+// PlainAccessConfig: an account of the 4.9 ACL (4.9 only).
 type PlainAccessConfig struct {
 	AccessKey          string   `json:"accessKey"`
 	SecretKey          string   `json:"secretKey"`
@@ -664,7 +663,7 @@ type PlainAccessConfig struct {
 	GroupPerms         []string `json:"groupPerms"`
 }
 
-// PolicyEntryInfo: JSON body or part of one (5.x only).
+// PolicyEntryInfo: one rule (5.x only).
 type PolicyEntryInfo struct {
 	Resource  string   `json:"resource"`
 	Actions   []string `json:"actions"`
@@ -672,7 +671,7 @@ type PolicyEntryInfo struct {
 	Decision  string   `json:"decision"`
 }
 
-// PolicyInfo: JSON body or part of one (5.x only).
+// PolicyInfo: policies of one type (5.x only).
 type PolicyInfo struct {
 	PolicyType string            `json:"policyType"`
 	Entries    []PolicyEntryInfo `json:"entries"`
@@ -683,26 +682,26 @@ type PopCheckPoint struct {
 	StartOffset     int64   `json:"so,alt=startOffset"`
 	PopTime         int64   `json:"pt,alt=popTime"`
 	InvisibleTime   int64   `json:"it,alt=invisibleTime"`
-	BitMap          int32   `json:"bm,alt=bitMap"`
-	Num             int8    `json:"n,alt=num"`
+	BitMap          int32   `json:"bm,alt=bitMap"` // bit n: the n-th message is acknowledged
+	Num             int8    `json:"n,alt=num"`     // messages
 	QueueID         int32   `json:"q,alt=queueId"`
 	Topic           string  `json:"t,alt=topic"`
 	Cid             string  `json:"c,alt=cid"`
 	ReviveOffset    int64   `json:"ro,alt=reviveOffset"`
-	QueueOffsetDiff []int32 `json:"d,alt=queueOffsetDiff"`
+	QueueOffsetDiff []int32 `json:"d,alt=queueOffsetDiff"` // offsets as differences to StartOffset
 	BrokerName      string  `json:"bn,alt=brokerName"`
 	RePutTimes      string  `json:"rp,alt=rePutTimes"`
-	ReviveTime      int64   `json:"reviveTime"`
+	ReviveTime      int64   `json:"reviveTime"` // PopTime + InvisibleTime, printed by a getter
 }
 
-// PopProcessQueueInfo: JSON body or part of one (5.x only).
+// PopProcessQueueInfo: state of a POP queue in a client (5.x only).
 type PopProcessQueueInfo struct {
 	WaitAckCount     int32 `json:"waitAckCount"`
 	Droped           bool  `json:"droped"`
 	LastPopTimestamp int64 `json:"lastPopTimestamp"`
 }
 
-// ProcessQueueInfo: JSON body or part of one.
+// ProcessQueueInfo: state of a queue in a client.
 type ProcessQueueInfo struct {
 	CommitOffset            int64 `json:"commitOffset"`
 	CachedMsgMinOffset      int64 `json:"cachedMsgMinOffset"`
@@ -720,31 +719,31 @@ type ProcessQueueInfo struct {
 	LastConsumeTimestamp    int64 `json:"lastConsumeTimestamp"`
 }
 
-// ProducerConnection: JSON body or part of one.
+// ProducerConnection: answer of 204.
 type ProducerConnection struct {
 	ConnectionSet []Connection `json:"connectionSet,empty,set"`
 }
 
-// ProducerData: JSON body or part of one.
+// ProducerData: one producer group of a heartbeat.
 type ProducerData struct {
 	GroupName string `json:"groupName"`
 }
 
-// ProducerInfo: JSON body or part of one.
+// ProducerInfo: one producer client.
 type ProducerInfo struct {
 	ClientID            string   `json:"clientId"`
 	RemoteIP            string   `json:"remoteIP"`
 	Language            Language `json:"language"`
-	Version             int32    `json:"version"`
+	Version             int32    `json:"version"` // MQVersion ordinal
 	LastUpdateTimestamp int64    `json:"lastUpdateTimestamp"`
 }
 
-// ProducerTableInfo: JSON body or part of one.
+// ProducerTableInfo: answer of 328: producers by group.
 type ProducerTableInfo struct {
 	Data fastjson.Map[string, []ProducerInfo] `json:"data"`
 }
 
-// QueryAssignmentRequestBody: JSON body or part of one (5.x only).
+// QueryAssignmentRequestBody: request of 400 (5.x only).
 type QueryAssignmentRequestBody struct {
 	Topic         string       `json:"topic"`
 	ConsumerGroup string       `json:"consumerGroup"`
@@ -753,12 +752,12 @@ type QueryAssignmentRequestBody struct {
 	MessageModel  MessageModel `json:"messageModel"`
 }
 
-// QueryAssignmentResponseBody: JSON body or part of one (5.x only).
+// QueryAssignmentResponseBody: answer of 400 (5.x only).
 type QueryAssignmentResponseBody struct {
 	MessageQueueAssignments []MessageQueueAssignment `json:"messageQueueAssignments,set"`
 }
 
-// QueryConsumeQueueResponseBody: JSON body or part of one.
+// QueryConsumeQueueResponseBody: answer of 321.
 type QueryConsumeQueueResponseBody struct {
 	SubscriptionData *SubscriptionData  `json:"subscriptionData"`
 	FilterData       string             `json:"filterData"`
@@ -767,45 +766,45 @@ type QueryConsumeQueueResponseBody struct {
 	MinQueueIndex    int64              `json:"minQueueIndex"`
 }
 
-// QueryConsumeTimeSpanBody: JSON body or part of one.
+// QueryConsumeTimeSpanBody: answer of 303.
 type QueryConsumeTimeSpanBody struct {
 	ConsumeTimeSpanSet []QueueTimeSpan `json:"consumeTimeSpanSet,empty"`
 }
 
-// QueryCorrectionOffsetBody: JSON body or part of one.
+// QueryCorrectionOffsetBody: answer of 308: queue id → offset.
 type QueryCorrectionOffsetBody struct {
 	CorrectionOffsets fastjson.Map[int32, int64] `json:"correctionOffsets,empty"`
 }
 
-// QuerySubscriptionResponseBody: JSON body or part of one (5.x only).
+// QuerySubscriptionResponseBody: answer of 345 (5.x only).
 type QuerySubscriptionResponseBody struct {
 	SubscriptionData *SubscriptionData `json:"subscriptionData"`
 	Group            string            `json:"group"`
 	Topic            string            `json:"topic"`
 }
 
-// QueueData: JSON body or part of one.
+// QueueData: how many queues a topic has on a broker.
 type QueueData struct {
 	BrokerName     string `json:"brokerName"`
 	ReadQueueNums  int32  `json:"readQueueNums"`
 	WriteQueueNums int32  `json:"writeQueueNums"`
-	Perm           int32  `json:"perm"`
+	Perm           int32  `json:"perm"` // 8 priority, 4 read, 2 write, 1 inherit
 	TopicSysFlag   int32  `json:"topicSysFlag"`
 }
 
-// QueueTimeSpan: JSON body or part of one.
+// QueueTimeSpan: times of the messages in one queue.
 type QueueTimeSpan struct {
 	MessageQueue        *MessageQueue `json:"messageQueue"`
 	MinTimeStamp        int64         `json:"minTimeStamp"`
 	MaxTimeStamp        int64         `json:"maxTimeStamp"`
 	ConsumeTimeStamp    int64         `json:"consumeTimeStamp"`
-	DelayTime           int64         `json:"delayTime"`
-	MinTimeStampStr     string        `json:"minTimeStampStr"`
+	DelayTime           int64         `json:"delayTime"`       // milliseconds
+	MinTimeStampStr     string        `json:"minTimeStampStr"` // yyyy-MM-dd#HH:mm:ss:SSS in local time
 	MaxTimeStampStr     string        `json:"maxTimeStampStr"`
 	ConsumeTimeStampStr string        `json:"consumeTimeStampStr"`
 }
 
-// RegisterBrokerBody: JSON body or part of one.
+// RegisterBrokerBody: request of 103.
 type RegisterBrokerBody struct {
 	TopicConfigSerializeWrapper TopicConfigAndMappingSerializeWrapper `json:"topicConfigSerializeWrapper"`
 	FilterServerList            []string                              `json:"filterServerList,empty"`
@@ -818,7 +817,7 @@ type RegisterBrokerResult struct {
 	KvTable      *KVTable `json:"kvTable"`
 }
 
-// ReplicaIdentity: JSON body or part of one (5.x only).
+// ReplicaIdentity: one replica (5.x only).
 type ReplicaIdentity struct {
 	BrokerName    string     `json:"brokerName"`
 	BrokerID      Opt[int64] `json:"brokerId"`
@@ -826,7 +825,7 @@ type ReplicaIdentity struct {
 	Alive         Opt[bool]  `json:"alive"`
 }
 
-// ReplicasInfo: JSON body or part of one (5.x only).
+// ReplicasInfo: the replicas of one broker name (5.x only).
 type ReplicasInfo struct {
 	MasterBrokerID    Opt[int64]        `json:"masterBrokerId"`
 	MasterAddress     string            `json:"masterAddress"`
@@ -836,12 +835,12 @@ type ReplicasInfo struct {
 	NotInSyncReplicas []ReplicaIdentity `json:"notInSyncReplicas"`
 }
 
-// ResetOffsetBody: JSON body or part of one.
+// ResetOffsetBody: request of 220 and answer of 222.
 type ResetOffsetBody struct {
 	OffsetTable fastjson.Map[MessageQueue, int64] `json:"offsetTable,empty"`
 }
 
-// ResetOffsetBodyForC: JSON body or part of one.
+// ResetOffsetBodyForC: request of 220 for C++ clients.
 type ResetOffsetBodyForC struct {
 	OffsetTable []MessageQueueForC `json:"offsetTable"`
 }
@@ -871,12 +870,12 @@ type RollbackStats struct {
 	RollbackOffset  int64  `json:"rollbackOffset"`
 }
 
-// SetMessageRequestModeRequestBody: JSON body or part of one (5.x only).
+// SetMessageRequestModeRequestBody: request of 401 (5.x only).
 type SetMessageRequestModeRequestBody struct {
 	Topic            string             `json:"topic"`
 	ConsumerGroup    string             `json:"consumerGroup"`
 	Mode             MessageRequestMode `json:"mode"`
-	PopShareQueueNum int32              `json:"popShareQueueNum"`
+	PopShareQueueNum int32              `json:"popShareQueueNum"` // clients that share a queue; 0: all
 }
 
 // NewSetMessageRequestModeRequestBody makes one with Java's defaults.
@@ -891,7 +890,7 @@ func (b *SetMessageRequestModeRequestBody) SetDefaults() {
 	b.Mode = RequestModePull
 }
 
-// SimpleSubscriptionData: nested (5.x only).
+// SimpleSubscriptionData: a subscription that must match (5.x only).
 type SimpleSubscriptionData struct {
 	Topic          string `json:"topic"`
 	ExpressionType string `json:"expressionType"`
@@ -899,15 +898,15 @@ type SimpleSubscriptionData struct {
 	Version        int64  `json:"version"`
 }
 
-// SubscriptionData: JSON body or part of one.
+// SubscriptionData: what a group consumes of a topic.
 type SubscriptionData struct {
 	ClassFilterMode bool     `json:"classFilterMode"`
 	Topic           string   `json:"topic"`
 	SubString       string   `json:"subString"`
 	TagsSet         []string `json:"tagsSet,empty,set"`
-	CodeSet         []int32  `json:"codeSet,empty,set"`
-	SubVersion      int64    `json:"subVersion"`
-	ExpressionType  string   `json:"expressionType"`
+	CodeSet         []int32  `json:"codeSet,empty,set"` // String.hashCode of the tags
+	SubVersion      int64    `json:"subVersion"`        // milliseconds of the subscription
+	ExpressionType  string   `json:"expressionType"`    // TAG or SQL92
 }
 
 // NewSubscriptionData makes one with Java's defaults.
@@ -923,7 +922,7 @@ func (b *SubscriptionData) SetDefaults() {
 	b.ExpressionType = "TAG"
 }
 
-// SubscriptionGroupConfig: JSON body or part of one.
+// SubscriptionGroupConfig: request of 200, answer of 352: settings of a group.
 type SubscriptionGroupConfig struct {
 	GroupName                      string                       `json:"groupName"`
 	ConsumeEnable                  bool                         `json:"consumeEnable"`
@@ -931,13 +930,13 @@ type SubscriptionGroupConfig struct {
 	ConsumeBroadcastEnable         bool                         `json:"consumeBroadcastEnable"`
 	ConsumeMessageOrderly          bool                         `json:"consumeMessageOrderly,v5"`
 	RetryQueueNums                 int32                        `json:"retryQueueNums"`
-	RetryMaxTimes                  int32                        `json:"retryMaxTimes"`
+	RetryMaxTimes                  int32                        `json:"retryMaxTimes"` // then to the dead-letter queue; negative: at once
 	GroupRetryPolicy               GroupRetryPolicy             `json:"groupRetryPolicy,v5"`
 	BrokerID                       int64                        `json:"brokerId"`
-	WhichBrokerWhenConsumeSlowly   int64                        `json:"whichBrokerWhenConsumeSlowly"`
+	WhichBrokerWhenConsumeSlowly   int64                        `json:"whichBrokerWhenConsumeSlowly"` // broker id suggested to slow consumers
 	NotifyConsumerIdsChangedEnable bool                         `json:"notifyConsumerIdsChangedEnable"`
 	GroupSysFlag                   int32                        `json:"groupSysFlag,v5"`
-	ConsumeTimeoutMinute           int32                        `json:"consumeTimeoutMinute,v5"`
+	ConsumeTimeoutMinute           int32                        `json:"consumeTimeoutMinute,v5"` // minutes
 	SubscriptionDataSet            []SimpleSubscriptionData     `json:"subscriptionDataSet,set,v5"`
 	Attributes                     fastjson.Map[string, string] `json:"attributes,empty,v5"`
 }
@@ -962,40 +961,40 @@ func (b *SubscriptionGroupConfig) SetDefaults() {
 	b.ConsumeTimeoutMinute = 15
 }
 
-// SubscriptionGroupList: JSON body or part of one (5.x only).
+// SubscriptionGroupList: request of 225 (5.x only).
 type SubscriptionGroupList struct {
 	GroupConfigList []SubscriptionGroupConfig `json:"groupConfigList"`
 }
 
-// SubscriptionGroupWrapper: JSON body or part of one.
+// SubscriptionGroupWrapper: config/subscriptionGroup.json and answer of 201.
 type SubscriptionGroupWrapper struct {
 	SubscriptionGroupTable fastjson.Map[string, *SubscriptionGroupConfig]    `json:"subscriptionGroupTable,empty"`
 	DataVersion            DataVersion                                       `json:"dataVersion"`
-	ForbiddenTable         fastjson.Map[string, fastjson.Map[string, int32]] `json:"forbiddenTable,v5"`
+	ForbiddenTable         fastjson.Map[string, fastjson.Map[string, int32]] `json:"forbiddenTable,v5"` // group → topic → forbidden permissions; part of answers and files of 5.x
 }
 
-// SyncStateSet: JSON body or part of one (5.x only).
+// SyncStateSet: brokers in sync in controller mode (5.x only).
 type SyncStateSet struct {
 	SyncStateSet      []int64 `json:"syncStateSet,set"`
 	SyncStateSetEpoch int32   `json:"syncStateSetEpoch"`
 }
 
-// TimerMetricsSerializeWrapper: JSON body or part of one (5.x only).
+// TimerMetricsSerializeWrapper: config/timermetrics and answer of 61 (5.x only).
 type TimerMetricsSerializeWrapper struct {
 	TimingCount fastjson.Map[string, *Metric] `json:"timingCount,empty"`
 	DataVersion DataVersion                   `json:"dataVersion"`
 }
 
-// TopicConfig: JSON body or part of one.
+// TopicConfig: settings of a topic.
 type TopicConfig struct {
 	TopicName       string                       `json:"topicName"`
 	ReadQueueNums   int32                        `json:"readQueueNums"`
 	WriteQueueNums  int32                        `json:"writeQueueNums"`
-	Perm            int32                        `json:"perm"`
+	Perm            int32                        `json:"perm"` // 8 priority, 4 read, 2 write, 1 inherit
 	TopicFilterType TopicFilterType              `json:"topicFilterType"`
-	TopicSysFlag    int32                        `json:"topicSysFlag"`
+	TopicSysFlag    int32                        `json:"topicSysFlag"` // 1 unit, 2 unit subscription
 	Order           bool                         `json:"order"`
-	Attributes      fastjson.Map[string, string] `json:"attributes,empty,v5"`
+	Attributes      fastjson.Map[string, string] `json:"attributes,empty,v5"` // names without the + of requests
 }
 
 // NewTopicConfig makes one with Java's defaults.
@@ -1013,7 +1012,7 @@ func (b *TopicConfig) SetDefaults() {
 	b.TopicFilterType = SingleTag
 }
 
-// TopicConfigAndMappingSerializeWrapper: JSON body or part of one (5.x only).
+// TopicConfigAndMappingSerializeWrapper: answer of 21 and part of a registration in 5.x (5.x only).
 type TopicConfigAndMappingSerializeWrapper struct {
 	TopicConfigSerializeWrapper
 	TopicQueueMappingInfoMap   fastjson.Map[string, *TopicQueueMappingInfo]   `json:"topicQueueMappingInfoMap,empty,v5"`
@@ -1021,7 +1020,7 @@ type TopicConfigAndMappingSerializeWrapper struct {
 	MappingDataVersion         DataVersion                                    `json:"mappingDataVersion,v5"`
 }
 
-// TopicConfigAndQueueMapping: JSON body or part of one (5.x only).
+// TopicConfigAndQueueMapping: answer of 351 (5.x only).
 type TopicConfigAndQueueMapping struct {
 	TopicConfig
 	MappingDetail *TopicQueueMappingDetail `json:"mappingDetail"`
@@ -1039,29 +1038,29 @@ func (b *TopicConfigAndQueueMapping) SetDefaults() {
 	b.TopicConfig.SetDefaults()
 }
 
-// TopicConfigSerializeWrapper: JSON body or part of one.
+// TopicConfigSerializeWrapper: config/topics.json, answer of 21 and part of a registration in 4.9.
 type TopicConfigSerializeWrapper struct {
 	TopicConfigTable fastjson.Map[string, *TopicConfig] `json:"topicConfigTable,empty"`
 	DataVersion      DataVersion                        `json:"dataVersion"`
 }
 
-// TopicList: JSON body or part of one.
+// TopicList: answer of 206, 224, 304, 305, 311–313 and 343.
 type TopicList struct {
 	TopicList  []string `json:"topicList,empty,set"`
-	BrokerAddr string   `json:"brokerAddr"`
+	BrokerAddr string   `json:"brokerAddr"` // only in answers of 304
 }
 
-// TopicOffset: JSON body or part of one.
+// TopicOffset: range of one queue.
 type TopicOffset struct {
 	MinOffset           int64 `json:"minOffset"`
 	MaxOffset           int64 `json:"maxOffset"`
 	LastUpdateTimestamp int64 `json:"lastUpdateTimestamp"`
 }
 
-// TopicQueueMappingDetail: JSON body or part of one (5.x only).
+// TopicQueueMappingDetail: request of 513: the queues of a static topic on one broker (5.x only).
 type TopicQueueMappingDetail struct {
 	TopicQueueMappingInfo
-	HostedQueues fastjson.Map[int32, []LogicQueueMappingItem] `json:"hostedQueues,empty"`
+	HostedQueues fastjson.Map[int32, []LogicQueueMappingItem] `json:"hostedQueues,empty"` // logical queue → its segments on this broker
 }
 
 // NewTopicQueueMappingDetail makes one with Java's defaults.
@@ -1076,15 +1075,15 @@ func (b *TopicQueueMappingDetail) SetDefaults() {
 	b.TopicQueueMappingInfo.SetDefaults()
 }
 
-// TopicQueueMappingInfo: nested (register body, route) (5.x only).
+// TopicQueueMappingInfo: a static topic on one broker (5.x only).
 type TopicQueueMappingInfo struct {
 	Topic       string                     `json:"topic"`
 	Scope       string                     `json:"scope"`
 	TotalQueues int32                      `json:"totalQueues"`
 	Bname       string                     `json:"bname"`
-	Epoch       int64                      `json:"epoch"`
+	Epoch       int64                      `json:"epoch"` // milliseconds
 	Dirty       bool                       `json:"dirty"`
-	CurrIdMap   fastjson.Map[int32, int32] `json:"currIdMap,empty"`
+	CurrIdMap   fastjson.Map[int32, int32] `json:"currIdMap,empty"` // logical queue → physical queue
 }
 
 // NewTopicQueueMappingInfo makes one with Java's defaults.
@@ -1124,18 +1123,18 @@ type TopicRemappingDetailWrapper struct {
 	BrokerToMapOut  []string                                          `json:"brokerToMapOut,empty,set"`
 }
 
-// TopicRouteData: JSON body or part of one.
+// TopicRouteData: answer of 105.
 type TopicRouteData struct {
-	OrderTopicConf            string                                       `json:"orderTopicConf"`
+	OrderTopicConf            string                                       `json:"orderTopicConf"` // broker:queues;…
 	QueueDatas                []QueueData                                  `json:"queueDatas,empty"`
 	BrokerDatas               []BrokerData                                 `json:"brokerDatas,empty"`
 	FilterServerTable         fastjson.Map[string, []string]               `json:"filterServerTable,empty"`
-	TopicQueueMappingByBroker fastjson.Map[string, *TopicQueueMappingInfo] `json:"topicQueueMappingByBroker,v5"`
+	TopicQueueMappingByBroker fastjson.Map[string, *TopicQueueMappingInfo] `json:"topicQueueMappingByBroker,v5"` // static topics: broker name → mapping
 }
 
-// TopicStatsTable: JSON body or part of one.
+// TopicStatsTable: answer of 202.
 type TopicStatsTable struct {
-	TopicPutTps float64                                  `json:"topicPutTps,v5"`
+	TopicPutTps float64                                  `json:"topicPutTps,v5"` // messages per second
 	OffsetTable fastjson.Map[MessageQueue, *TopicOffset] `json:"offsetTable,empty"`
 }
 
@@ -1145,7 +1144,7 @@ type TransactionMetricsSerializeWrapper struct {
 	DataVersion      DataVersion                   `json:"dataVersion"`
 }
 
-// UnlockBatchRequestBody: JSON body or part of one.
+// UnlockBatchRequestBody: request of 42.
 type UnlockBatchRequestBody struct {
 	ConsumerGroup  string         `json:"consumerGroup"`
 	ClientID       string         `json:"clientId"`
@@ -1153,7 +1152,7 @@ type UnlockBatchRequestBody struct {
 	MqSet          []MessageQueue `json:"mqSet,empty,set"`
 }
 
-// UserInfo: JSON body or part of one (5.x only).
+// UserInfo: a user of 5.x authentication (5.x only).
 type UserInfo struct {
 	Username   string `json:"username"`
 	Password   string `json:"password"`
@@ -1166,7 +1165,7 @@ type ConsumerFilterManager struct {
 	FilterDataByTopic fastjson.Map[string, *FilterDataMapByTopic] `json:"filterDataByTopic,empty"`
 }
 
-// FilterDataMapByTopic: JSON body or part of one.
+// FilterDataMapByTopic: the expression subscriptions of a topic.
 type FilterDataMapByTopic struct {
 	GroupFilterData fastjson.Map[string, *ConsumerFilterData] `json:"groupFilterData,empty"`
 	Topic           string                                    `json:"topic"`
@@ -1185,7 +1184,7 @@ type ConsumerFilterData struct {
 	ClientVersion   int64            `json:"clientVersion"`
 }
 
-// BloomFilterData: JSON body or part of one.
+// BloomFilterData: bits of a group in the filter of consumequeue_ext.
 type BloomFilterData struct {
 	BitPos []int32 `json:"bitPos,set"`
 	BitNum int32   `json:"bitNum"`
@@ -1196,7 +1195,7 @@ type ConsumerOrderInfoManager struct {
 	Table fastjson.Map[string, fastjson.Map[int32, *OrderInfo]] `json:"table,empty"`
 }
 
-// OrderInfo: JSON body or part of one (5.x only).
+// OrderInfo: messages of one queue that an orderly POP group holds (5.x only).
 type OrderInfo struct {
 	PopTime               int64                      `json:"popTime"`
 	InvisibleTime         Opt[int64]                 `json:"i,alt=invisibleTime"`

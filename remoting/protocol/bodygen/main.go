@@ -8,11 +8,12 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"go/format"
-	"log"
+		"log"
 	"os"
 	"strconv"
 	"strings"
+
+	"mvdan.cc/gofumpt/format"
 )
 
 func main() {
@@ -31,8 +32,10 @@ func main() {
 	write(os.Args[3], t.names())
 }
 
+func formatted(src []byte) ([]byte, error) { return format.Source(src, format.Options{}) }
+
 func write(file string, src []byte) {
-	src, err := format.Source(src)
+	src, err := formatted(src)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -90,7 +93,46 @@ func parse(in *bufio.Scanner) (*table, error) {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	return t, in.Err()
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
+	return t, t.check()
+}
+
+// check finds names that the table uses and does not have.
+func (t *table) check() error {
+	for _, c := range t.classes {
+		if c.base != "" && t.byName[c.base] == nil {
+			return fmt.Errorf("%s: no base %s", c.name, c.base)
+		}
+		for _, f := range c.fields {
+			if !t.known(f.typ) {
+				return fmt.Errorf("%s.%s: unknown type %s", c.name, f.name, f.typ)
+			}
+		}
+	}
+	for _, c := range t.codes {
+		if !t.known(c.typ) {
+			return fmt.Errorf("code %s: unknown type %s", c.number, c.typ)
+		}
+	}
+	return nil
+}
+
+func (t *table) known(typ string) bool {
+	if e, ok := strings.CutSuffix(typ, "[]"); ok {
+		return t.known(e)
+	}
+	outer, args, generic := strings.Cut(typ, "<")
+	args, closed := strings.CutSuffix(args, ">")
+	switch {
+	case !generic:
+		return scalars[typ] != "" || t.byName[typ] != nil || t.enumOf[typ] != nil
+	case outer == "Map":
+		key, value, ok := strings.Cut(args, ",")
+		return closed && ok && t.known(key) && t.known(value)
+	}
+	return closed && (outer == "List" || outer == "Set") && t.known(args)
 }
 
 func (t *table) line(indented bool, words []string, doc string) error {
@@ -307,8 +349,6 @@ func (t *table) fieldType(f field) string {
 	switch f.typ {
 	case "Integer", "Long", "Boolean":
 		return "Opt[" + scalars[f.typ] + "]"
-	case "String?":
-		return "Opt[string]"
 	}
 	if t.byName[f.typ] != nil && f.def != "new" {
 		return "*" + f.typ
