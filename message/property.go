@@ -5,7 +5,8 @@ package message
 
 import (
 	"bytes"
-	"math/bits"
+
+	"rocketmq-go/compat/javahash"
 )
 
 // Separators of an encoded property string: name NameEnd value PairEnd …
@@ -131,36 +132,6 @@ const (
 	Java49                // default HashMap, no separator after the last pair
 )
 
-// HashMapOrder puts names, given in the order of insertion, into the order in which a java.util.HashMap of the given
-// capacity iterates. Removals do not disturb it: leave removed names out. Chains that Java turns into trees keep their
-// order too, except for chains of more than eight names, which no reader depends on.
-func HashMapOrder(names []string, capacity int) []string {
-	n := max(1<<bits.Len(uint(capacity-1)), 1)
-	for len(names) > n*3/4 {
-		n *= 2
-	}
-	type slot struct {
-		bucket uint32
-		name   string
-	}
-	slots := make([]slot, len(names))
-	for i, s := range names {
-		h := uint32(HashCode(0, s))
-		// insertion sort by bucket: few names, and it must be stable
-		e := slot{(h ^ h>>16) & uint32(n-1), s}
-		j := i
-		for ; j > 0 && slots[j-1].bucket > e.bucket; j-- {
-			slots[j] = slots[j-1]
-		}
-		slots[j] = e
-	}
-	out := make([]string, len(names))
-	for i := range slots {
-		out[i] = slots[i].name
-	}
-	return out
-}
-
 // Rebuild decodes a property string, applies the changes (an empty value removes the name) and writes it again as a Java
 // broker of the dialect would: in HashMap order.
 func Rebuild(encoded []byte, d Dialect, changes ...[2]string) []byte {
@@ -178,12 +149,13 @@ func Rebuild(encoded []byte, d Dialect, changes ...[2]string) []byte {
 	for _, c := range changes {
 		put(c[0], c[1])
 	}
-	capacity := 128
+	capacity := 128 // of the map that 5.x decodes into
 	if d == Java49 {
-		capacity = 16
+		capacity = javahash.DefaultCapacity
 	}
+	javahash.SortHashMap(names, javahash.String, capacity)
 	out := make([]byte, 0, len(encoded)+64)
-	for _, name := range HashMapOrder(names, capacity) {
+	for _, name := range names {
 		if values[name] != "" {
 			out = AppendProperty(out, name, values[name])
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rocketmq-go/message"
+	"rocketmq-go/store/consumequeue"
 )
 
 // Config says where and how. Zero values mean Java's defaults (reference: store format, section 15).
@@ -137,6 +138,9 @@ const (
 	Upper
 )
 
+// Unit is one consume-queue entry: PhyOffset, Size and TagsCode.
+type Unit = consumequeue.Unit
+
 // IndexResult are the physical offsets found for a key, newest first, and how far the index reaches.
 type IndexResult struct {
 	PhyOffsets          []int64
@@ -169,7 +173,7 @@ type API interface {
 	// QueryIndex looks a key up, newest first.
 	QueryIndex(topic, key string, max int, beginMs, endMs int64) IndexResult
 
-	MinPhyOffset() int64
+	MinPhyOffset() int64 // of the first file of the log; -1 before the first message
 	MaxPhyOffset() int64
 	FlushedOffset() int64
 	DispatchBehind() int64 // bytes appended but not yet visible in queues

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf16"
 
 	"rocketmq-go/message"
 	"rocketmq-go/store/commitlog"
-	"rocketmq-go/store/consumequeue"
+	"rocketmq-go/store/index"
 )
 
 // MinOffset implements API.
@@ -88,9 +89,6 @@ func (s *Store) Unit(topic string, queueID int32, offset int64) (Unit, bool) {
 	}
 	return Unit{}, false
 }
-
-// Unit is one consume-queue entry.
-type Unit = consumequeue.Unit
 
 // Record implements API.
 func (s *Store) Record(dst []byte, phyOffset int64, size int32) ([]byte, bool) {
@@ -171,7 +169,7 @@ func hasKey(reader *commitlog.Reader, off int64, topic, key string) bool {
 }
 
 // MinPhyOffset implements API.
-func (s *Store) MinPhyOffset() int64 { return s.cl.Min() }
+func (s *Store) MinPhyOffset() int64 { return s.cl.Sequence().First() }
 
 // MaxPhyOffset implements API.
 func (s *Store) MaxPhyOffset() int64 { return s.cl.End() }
@@ -235,3 +233,37 @@ func (s *Store) Writable() bool {
 		return true
 	}
 }
+
+// QueueInfo is the state of one consume queue, for tools.
+type QueueInfo struct {
+	Topic    string
+	QueueID  int32
+	Min, Max int64
+	MaxPhy   int64 // behind the newest record, -1 if there never was one
+}
+
+// QueueInfos are those of all queues, sorted by topic as Java sorts strings, and queue id.
+func (s *Store) QueueInfos() []QueueInfo {
+	var out []QueueInfo
+	for _, q := range s.allQueues() {
+		out = append(out, QueueInfo{q.topic, q.id, q.Min(), q.Max(), q.MaxPhy()})
+	}
+	slices.SortFunc(out, func(a, b QueueInfo) int {
+		if c := slices.Compare(utf16.Encode([]rune(a.Topic)), utf16.Encode([]rune(b.Topic))); c != 0 {
+			return c
+		}
+		return int(a.QueueID) - int(b.QueueID)
+	})
+	return out
+}
+
+// Timestamps are the store times (ms) of the checkpoint: log, consume queues, index.
+func (s *Store) Timestamps() (physic, logics, index int64) {
+	return s.cp.physic.Load(), s.cp.logics.Load(), s.cp.index.Load()
+}
+
+// CommitLog is the log, for tools that only read.
+func (s *Store) CommitLog() *commitlog.Log { return s.cl }
+
+// Index is the index, nil if there is none; for tools that only read.
+func (s *Store) Index() *index.Index { return s.ix }

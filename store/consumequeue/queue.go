@@ -129,9 +129,8 @@ func (q *Queue) Collect(u Unit, offset int64) bool {
 // a queue, which only damage can make, is filled with blanks so that later units keep their places. Java appends them
 // in the wrong place.
 func (q *Queue) fill(offset int64) {
-	from := q.end
 	if len(q.seq.Files()) == 0 && len(q.pending) == 0 {
-		from = offset - offset%q.size
+		from := offset - offset%q.size
 		q.end = from
 		q.min.Store(offset)
 		q.max.Store(from)
