@@ -130,7 +130,10 @@ func (b builder) fields(c *codec) {
 	c.byName = map[string]*fieldCodec{}
 	c.smart = map[string]*fieldCodec{}
 	for _, sf := range reflect.VisibleFields(c.typ) {
-		tag, ok := sf.Tag.Lookup("json")
+		tag, ok := sf.Tag.Lookup("fastjson")
+		if !ok {
+			tag, ok = sf.Tag.Lookup("json")
+		}
 		if !ok || !sf.IsExported() {
 			continue
 		}

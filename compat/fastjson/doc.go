@@ -7,7 +7,7 @@
 //	{"offsetTable":{{"brokerName":"a","queueId":0,"topic":"t"}:7}}   an object may be a key
 //	{"consumerDataSet":[{…},{"$ref":"$.consumerDataSet[0]"}]}        a repeated object is a reference
 //
-// Go structs describe the text with json tags, `json:"name,option…"`:
+// Go structs describe the text with tags, `fastjson:"name,option…"`, or `json:"name"` where there are no options:
 //
 //	empty   a nil list or map is printed as [] or {} (it is left out otherwise)
 //	set     a Java Set or array: duplicates are dropped when read, and Pretty keeps it on one line

@@ -29,28 +29,28 @@ type opt struct {
 }
 
 type key struct {
-	Topic string `json:"topic"`
-	ID    int32  `json:"id"`
+	Topic string `fastjson:"topic"`
+	ID    int32  `fastjson:"id"`
 }
 
 type node struct {
 	key
-	Name   string               `json:"name"`
-	On     bool                 `json:"on"`
-	F      float64              `json:"f"`
-	Small  int8                 `json:"small"`
-	Color  color                `json:"color"`
-	Tongue tongue               `json:"tongue"`
-	Opt    opt                  `json:"opt"`
-	Bytes  []byte               `json:"bytes"`
-	List   []string             `json:"list,empty"`
-	Set    []key                `json:"set,set"`
-	Next   *node                `json:"next,v5"`
-	Nodes  []node               `json:"nodes"`
-	ByInt  Map[int32, string]   `json:"byInt,alt=byNumber"`
-	ByKey  Map[key, int64]      `json:"byKey"`
-	ByName Map[string, *node]   `json:"byName"`
-	Deep   []Map[string, []key] `json:"deep"`
+	Name   string               `fastjson:"name"`
+	On     bool                 `fastjson:"on"`
+	F      float64              `fastjson:"f"`
+	Small  int8                 `fastjson:"small"`
+	Color  color                `fastjson:"color"`
+	Tongue tongue               `fastjson:"tongue"`
+	Opt    opt                  `fastjson:"opt"`
+	Bytes  []byte               `fastjson:"bytes"`
+	List   []string             `fastjson:"list,empty"`
+	Set    []key                `fastjson:"set,set"`
+	Next   *node                `fastjson:"next,v5"`
+	Nodes  []node               `fastjson:"nodes"`
+	ByInt  Map[int32, string]   `fastjson:"byInt,alt=byNumber"`
+	ByKey  Map[key, int64]      `fastjson:"byKey"`
+	ByName Map[string, *node]   `fastjson:"byName"`
+	Deep   []Map[string, []key] `fastjson:"deep"`
 }
 
 func (n *node) SetDefaults() { n.Small = 6 }
@@ -80,10 +80,10 @@ func TestMarshal(t *testing.T) {
 
 func TestStandard(t *testing.T) {
 	var n struct {
-		Text  string             `json:"text"`
-		ByInt Map[int64, string] `json:"byInt"`
-		ByStr Map[string, int32] `json:"byStr"`
-		ByKey Map[key, int32]    `json:"byKey"`
+		Text  string             `fastjson:"text"`
+		ByInt Map[int64, string] `fastjson:"byInt"`
+		ByStr Map[string, int32] `fastjson:"byStr"`
+		ByKey Map[key, int32]    `fastjson:"byKey"`
 	}
 	n.Text = "a/b\x01\x7f中😀\"\\"
 	for _, k := range []int64{10, 9, -1} {
@@ -261,11 +261,11 @@ func TestBounds(t *testing.T) {
 
 func TestPretty(t *testing.T) {
 	var n struct {
-		A    Map[string, Map[int32, int64]] `json:"a"`
-		None Map[string, string]            `json:"none,empty"`
-		Set  []int32                        `json:"set,set"`
-		List []key                          `json:"list"`
-		Sets Map[string, []string]          `json:"sets,set"`
+		A    Map[string, Map[int32, int64]] `fastjson:"a"`
+		None Map[string, string]            `fastjson:"none,empty"`
+		Set  []int32                        `fastjson:"set,set"`
+		List []key                          `fastjson:"list"`
+		Sets Map[string, []string]          `fastjson:"sets,set"`
 	}
 	offsets := MapOf[int32, int64](2)
 	offsets.Set(0, 10)

@@ -6,8 +6,9 @@
 package protocol
 
 import (
-	"rocketmq-go/compat/fastjson"
 	"time"
+
+	"rocketmq-go/compat/fastjson"
 )
 
 // CMResult is an enum of Java, printed by name. The empty value is Java's null.
@@ -112,145 +113,145 @@ func (TopicFilterType) EnumNames() []string {
 
 // AccAndTimeStamp: cold data that a group has read (5.x only).
 type AccAndTimeStamp struct {
-	ColdAcc               int64 `json:"coldAcc"`
-	CreateTimeMills       int64 `json:"createTimeMills"`
-	LastColdReadTimeMills int64 `json:"lastColdReadTimeMills"`
+	ColdAcc               int64 `fastjson:"coldAcc"`
+	CreateTimeMills       int64 `fastjson:"createTimeMills"`
+	LastColdReadTimeMills int64 `fastjson:"lastColdReadTimeMills"`
 }
 
 // AckMsg: message body on internal POP topics (rmq_sys_REVIVE_LOG_*), not an RPC body (5.x only).
 type AckMsg struct {
-	AckOffset     int64  `json:"ao,alt=ackOffset"`
-	StartOffset   int64  `json:"so,alt=startOffset"`
-	ConsumerGroup string `json:"c,alt=consumerGroup"`
-	Topic         string `json:"t,alt=topic"`
-	QueueID       int32  `json:"q,alt=queueId"`
-	PopTime       int64  `json:"pt,alt=popTime"`
-	BrokerName    string `json:"bn,alt=brokerName"`
+	AckOffset     int64  `fastjson:"ao,alt=ackOffset"`
+	StartOffset   int64  `fastjson:"so,alt=startOffset"`
+	ConsumerGroup string `fastjson:"c,alt=consumerGroup"`
+	Topic         string `fastjson:"t,alt=topic"`
+	QueueID       int32  `fastjson:"q,alt=queueId"`
+	PopTime       int64  `fastjson:"pt,alt=popTime"`
+	BrokerName    string `fastjson:"bn,alt=brokerName"`
 }
 
 // AclConfig: body content of GetBrokerClusterAclConfig (4.x) (4.9 only).
 type AclConfig struct {
-	GlobalWhiteAddrs   []string            `json:"globalWhiteAddrs"`
-	PlainAccessConfigs []PlainAccessConfig `json:"plainAccessConfigs"`
+	GlobalWhiteAddrs   []string            `fastjson:"globalWhiteAddrs"`
+	PlainAccessConfigs []PlainAccessConfig `fastjson:"plainAccessConfigs"`
 }
 
 // AclInfo: what a subject may do (5.x ACL) (5.x only).
 type AclInfo struct {
-	Subject  string       `json:"subject"`
-	Policies []PolicyInfo `json:"policies"`
+	Subject  string       `fastjson:"subject"`
+	Policies []PolicyInfo `fastjson:"policies"`
 }
 
 // BatchAck: acknowledged offsets of one POP checkpoint, short names to save bytes (5.x only).
 type BatchAck struct {
-	ConsumerGroup string `json:"c,alt=consumerGroup"`
-	Topic         string `json:"t,alt=topic"`
-	Retry         string `json:"r,alt=retry"`
-	StartOffset   int64  `json:"so,alt=startOffset"`
-	QueueID       int32  `json:"q,alt=queueId"`
-	ReviveQueueID int32  `json:"rq,alt=reviveQueueId"`
-	PopTime       int64  `json:"pt,alt=popTime"`
-	InvisibleTime int64  `json:"it,alt=invisibleTime"`
-	BitSet        []byte `json:"b,alt=bitSet"` // bit n, counted from the lowest bit of the first byte: the n-th message of the checkpoint
+	ConsumerGroup string `fastjson:"c,alt=consumerGroup"`
+	Topic         string `fastjson:"t,alt=topic"`
+	Retry         string `fastjson:"r,alt=retry"`
+	StartOffset   int64  `fastjson:"so,alt=startOffset"`
+	QueueID       int32  `fastjson:"q,alt=queueId"`
+	ReviveQueueID int32  `fastjson:"rq,alt=reviveQueueId"`
+	PopTime       int64  `fastjson:"pt,alt=popTime"`
+	InvisibleTime int64  `fastjson:"it,alt=invisibleTime"`
+	BitSet        []byte `fastjson:"b,alt=bitSet"` // bit n, counted from the lowest bit of the first byte: the n-th message of the checkpoint
 }
 
 // BatchAckMessageRequestBody: request of 200151: acknowledge many messages at once (5.x only).
 type BatchAckMessageRequestBody struct {
-	BrokerName string     `json:"brokerName"`
-	Acks       []BatchAck `json:"acks"`
+	BrokerName string     `fastjson:"brokerName"`
+	Acks       []BatchAck `fastjson:"acks"`
 }
 
 // BatchAckMsg: message body on internal POP topics, not an RPC body (5.x only).
 type BatchAckMsg struct {
 	AckMsg
-	AckOffsetList []int64 `json:"aol,empty,alt=ackOffsetList"`
+	AckOffsetList []int64 `fastjson:"aol,empty,alt=ackOffsetList"`
 }
 
 // BrokerData: the addresses of one broker name.
 type BrokerData struct {
-	Cluster            string                      `json:"cluster"`
-	BrokerName         string                      `json:"brokerName"`
-	BrokerAddrs        fastjson.Map[int64, string] `json:"brokerAddrs"` // broker id (0 master) → address
-	ZoneName           string                      `json:"zoneName,v5"`
-	EnableActingMaster bool                        `json:"enableActingMaster,v5"`
+	Cluster            string                      `fastjson:"cluster"`
+	BrokerName         string                      `fastjson:"brokerName"`
+	BrokerAddrs        fastjson.Map[int64, string] `fastjson:"brokerAddrs"` // broker id (0 master) → address
+	ZoneName           string                      `fastjson:"zoneName,v5"`
+	EnableActingMaster bool                        `fastjson:"enableActingMaster,v5"`
 }
 
 // BrokerIdentityInfo: map key in the controller internal body of 1016 (5.x only).
 type BrokerIdentityInfo struct {
-	ClusterName string     `json:"clusterName"`
-	BrokerName  string     `json:"brokerName"`
-	BrokerID    Opt[int64] `json:"brokerId"`
-	Empty       bool       `json:"empty"` // printed by a getter
+	ClusterName string     `fastjson:"clusterName"`
+	BrokerName  string     `fastjson:"brokerName"`
+	BrokerID    Opt[int64] `fastjson:"brokerId"`
+	Empty       bool       `fastjson:"empty"` // printed by a getter
 }
 
 // BrokerMemberGroup: the brokers of one name (5.x only).
 type BrokerMemberGroup struct {
-	Cluster     string                      `json:"cluster"`
-	BrokerName  string                      `json:"brokerName"`
-	BrokerAddrs fastjson.Map[int64, string] `json:"brokerAddrs,empty"` // broker id (0 master) → address
+	Cluster     string                      `fastjson:"cluster"`
+	BrokerName  string                      `fastjson:"brokerName"`
+	BrokerAddrs fastjson.Map[int64, string] `fastjson:"brokerAddrs,empty"` // broker id (0 master) → address
 }
 
 // BrokerReplicasInfo: answer of 1006: replicas by broker name (5.x only).
 type BrokerReplicasInfo struct {
-	ReplicasInfoTable fastjson.Map[string, *ReplicasInfo] `json:"replicasInfoTable,empty"`
+	ReplicasInfoTable fastjson.Map[string, *ReplicasInfo] `fastjson:"replicasInfoTable,empty"`
 }
 
 // BrokerStatsData: answer of 315.
 type BrokerStatsData struct {
-	StatsMinute *BrokerStatsItem `json:"statsMinute"`
-	StatsHour   *BrokerStatsItem `json:"statsHour"`
-	StatsDay    *BrokerStatsItem `json:"statsDay"`
+	StatsMinute *BrokerStatsItem `fastjson:"statsMinute"`
+	StatsHour   *BrokerStatsItem `fastjson:"statsHour"`
+	StatsDay    *BrokerStatsItem `fastjson:"statsDay"`
 }
 
 // BrokerStatsItem: what was counted in the last minute, hour or day.
 type BrokerStatsItem struct {
-	Sum   int64   `json:"sum"`
-	Tps   float64 `json:"tps"`   // per second
-	Avgpt float64 `json:"avgpt"` // per call
+	Sum   int64   `fastjson:"sum"`
+	Tps   float64 `fastjson:"tps"`   // per second
+	Avgpt float64 `fastjson:"avgpt"` // per call
 }
 
 // BrokerSyncInfo: in-memory holder of the answer header of 906, not sent as a body (5.x only).
 type BrokerSyncInfo struct {
-	MasterHaAddress   string `json:"masterHaAddress"`
-	MasterFlushOffset int64  `json:"masterFlushOffset"`
-	MasterAddress     string `json:"masterAddress"`
+	MasterHaAddress   string `fastjson:"masterHaAddress"`
+	MasterFlushOffset int64  `fastjson:"masterFlushOffset"`
+	MasterAddress     string `fastjson:"masterAddress"`
 }
 
 // CheckClientRequestBody: request of 46: is this expression subscription valid?.
 type CheckClientRequestBody struct {
-	ClientID         string            `json:"clientId"`
-	Group            string            `json:"group"`
-	SubscriptionData *SubscriptionData `json:"subscriptionData"`
-	Namespace        string            `json:"namespace,v5"`
+	ClientID         string            `fastjson:"clientId"`
+	Group            string            `fastjson:"group"`
+	SubscriptionData *SubscriptionData `fastjson:"subscriptionData"`
+	Namespace        string            `fastjson:"namespace,v5"`
 }
 
 // CheckRocksdbCqWriteResult: answer of 354 (5.x only).
 type CheckRocksdbCqWriteResult struct {
-	CheckResult string `json:"checkResult"`
-	CheckStatus int32  `json:"checkStatus"`
+	CheckResult string `fastjson:"checkResult"`
+	CheckStatus int32  `fastjson:"checkStatus"`
 }
 
 // ClusterAclVersionInfo: client-side holder (4.x) (4.9 only).
 type ClusterAclVersionInfo struct {
-	BrokerName              string                             `json:"brokerName"`
-	BrokerAddr              string                             `json:"brokerAddr"`
-	AclConfigDataVersion    *DataVersion                       `json:"aclConfigDataVersion"`
-	AllAclConfigDataVersion fastjson.Map[string, *DataVersion] `json:"allAclConfigDataVersion"`
-	ClusterName             string                             `json:"clusterName"`
+	BrokerName              string                             `fastjson:"brokerName"`
+	BrokerAddr              string                             `fastjson:"brokerAddr"`
+	AclConfigDataVersion    *DataVersion                       `fastjson:"aclConfigDataVersion"`
+	AllAclConfigDataVersion fastjson.Map[string, *DataVersion] `fastjson:"allAclConfigDataVersion"`
+	ClusterName             string                             `fastjson:"clusterName"`
 }
 
 // ClusterInfo: answer of 106.
 type ClusterInfo struct {
-	BrokerAddrTable  fastjson.Map[string, *BrokerData] `json:"brokerAddrTable"`
-	ClusterAddrTable fastjson.Map[string, []string]    `json:"clusterAddrTable,set"`
+	BrokerAddrTable  fastjson.Map[string, *BrokerData] `fastjson:"brokerAddrTable"`
+	ClusterAddrTable fastjson.Map[string, []string]    `fastjson:"clusterAddrTable,set"`
 }
 
 // ColdDataFlowInfo: answer of 2003 (5.x only).
 type ColdDataFlowInfo struct {
-	RuntimeTable            fastjson.Map[string, *AccAndTimeStamp] `json:"runtimeTable,empty"`
-	ConfigTable             fastjson.Map[string, int64]            `json:"configTable,empty"`
-	CgColdReadThreshold     int64                                  `json:"cgColdReadThreshold"` // bytes a minute for a group
-	GlobalColdReadThreshold int64                                  `json:"globalColdReadThreshold"`
-	GlobalAcc               int64                                  `json:"globalAcc"` // bytes read cold by all groups
+	RuntimeTable            fastjson.Map[string, *AccAndTimeStamp] `fastjson:"runtimeTable,empty"`
+	ConfigTable             fastjson.Map[string, int64]            `fastjson:"configTable,empty"`
+	CgColdReadThreshold     int64                                  `fastjson:"cgColdReadThreshold"` // bytes a minute for a group
+	GlobalColdReadThreshold int64                                  `fastjson:"globalColdReadThreshold"`
+	GlobalAcc               int64                                  `fastjson:"globalAcc"` // bytes read cold by all groups
 }
 
 // Unsorted: Java prints it from a map, not from a bean.
@@ -258,28 +259,28 @@ func (*ColdDataFlowInfo) Unsorted() {}
 
 // Connection: one client of a group.
 type Connection struct {
-	ClientID   string   `json:"clientId"`
-	ClientAddr string   `json:"clientAddr"`
-	Language   Language `json:"language"`
-	Version    int32    `json:"version"` // MQVersion ordinal
+	ClientID   string   `fastjson:"clientId"`
+	ClientAddr string   `fastjson:"clientAddr"`
+	Language   Language `fastjson:"language"`
+	Version    int32    `fastjson:"version"` // MQVersion ordinal
 }
 
 // ConsumeByWho: tool object, not on the wire.
 type ConsumeByWho struct {
-	ConsumedGroup    []string `json:"consumedGroup,empty,set"`
-	NotConsumedGroup []string `json:"notConsumedGroup,empty,set"`
-	Topic            string   `json:"topic"`
-	QueueID          int32    `json:"queueId"`
-	Offset           int64    `json:"offset"`
+	ConsumedGroup    []string `fastjson:"consumedGroup,empty,set"`
+	NotConsumedGroup []string `fastjson:"notConsumedGroup,empty,set"`
+	Topic            string   `fastjson:"topic"`
+	QueueID          int32    `fastjson:"queueId"`
+	Offset           int64    `fastjson:"offset"`
 }
 
 // ConsumeMessageDirectlyResult: a client's answer of 309.
 type ConsumeMessageDirectlyResult struct {
-	Order          bool     `json:"order"`
-	AutoCommit     bool     `json:"autoCommit"`
-	ConsumeResult  CMResult `json:"consumeResult"`
-	Remark         string   `json:"remark"`
-	SpentTimeMills int64    `json:"spentTimeMills"` // milliseconds
+	Order          bool     `fastjson:"order"`
+	AutoCommit     bool     `fastjson:"autoCommit"`
+	ConsumeResult  CMResult `fastjson:"consumeResult"`
+	Remark         string   `fastjson:"remark"`
+	SpentTimeMills int64    `fastjson:"spentTimeMills"` // milliseconds
 }
 
 // NewConsumeMessageDirectlyResult makes one with Java's defaults.
@@ -296,85 +297,85 @@ func (b *ConsumeMessageDirectlyResult) SetDefaults() {
 
 // ConsumeQueueData: one unit of a consume queue.
 type ConsumeQueueData struct {
-	PhysicOffset   int64  `json:"physicOffset"`
-	PhysicSize     int32  `json:"physicSize"`
-	TagsCode       int64  `json:"tagsCode"`
-	ExtendDataJson string `json:"extendDataJson"`
-	BitMap         string `json:"bitMap"` // of consumequeue_ext, as text
-	Eval           bool   `json:"eval"`
-	Msg            string `json:"msg"` // the message, when the filter evaluated it
+	PhysicOffset   int64  `fastjson:"physicOffset"`
+	PhysicSize     int32  `fastjson:"physicSize"`
+	TagsCode       int64  `fastjson:"tagsCode"`
+	ExtendDataJson string `fastjson:"extendDataJson"`
+	BitMap         string `fastjson:"bitMap"` // of consumequeue_ext, as text
+	Eval           bool   `fastjson:"eval"`
+	Msg            string `fastjson:"msg"` // the message, when the filter evaluated it
 }
 
 // ConsumeStats: answer of 208: how far a group is.
 type ConsumeStats struct {
-	OffsetTable fastjson.Map[MessageQueue, *OffsetWrapper] `json:"offsetTable,empty"`
-	ConsumeTps  float64                                    `json:"consumeTps"` // messages per second
+	OffsetTable fastjson.Map[MessageQueue, *OffsetWrapper] `fastjson:"offsetTable,empty"`
+	ConsumeTps  float64                                    `fastjson:"consumeTps"` // messages per second
 }
 
 // ConsumeStatsList: answer of 317: all groups of a broker.
 type ConsumeStatsList struct {
-	ConsumeStatsList  []fastjson.Map[string, []ConsumeStats] `json:"consumeStatsList,empty"`
-	BrokerAddr        string                                 `json:"brokerAddr"`
-	TotalDiff         int64                                  `json:"totalDiff"`            // messages not consumed yet
-	TotalInflightDiff int64                                  `json:"totalInflightDiff,v5"` // messages pulled and not committed
+	ConsumeStatsList  []fastjson.Map[string, []ConsumeStats] `fastjson:"consumeStatsList,empty"`
+	BrokerAddr        string                                 `fastjson:"brokerAddr"`
+	TotalDiff         int64                                  `fastjson:"totalDiff"`            // messages not consumed yet
+	TotalInflightDiff int64                                  `fastjson:"totalInflightDiff,v5"` // messages pulled and not committed
 }
 
 // ConsumeStatus: rates of a consumer in a client.
 type ConsumeStatus struct {
-	PullRT            float64 `json:"pullRT"`
-	PullTPS           float64 `json:"pullTPS"`
-	ConsumeRT         float64 `json:"consumeRT"`
-	ConsumeOKTPS      float64 `json:"consumeOKTPS"`
-	ConsumeFailedTPS  float64 `json:"consumeFailedTPS"`
-	ConsumeFailedMsgs int64   `json:"consumeFailedMsgs"`
+	PullRT            float64 `fastjson:"pullRT"`
+	PullTPS           float64 `fastjson:"pullTPS"`
+	ConsumeRT         float64 `fastjson:"consumeRT"`
+	ConsumeOKTPS      float64 `fastjson:"consumeOKTPS"`
+	ConsumeFailedTPS  float64 `fastjson:"consumeFailedTPS"`
+	ConsumeFailedMsgs int64   `fastjson:"consumeFailedMsgs"`
 }
 
 // ConsumerConnection: answer of 203.
 type ConsumerConnection struct {
-	ConnectionSet     []Connection                            `json:"connectionSet,empty,set"`
-	SubscriptionTable fastjson.Map[string, *SubscriptionData] `json:"subscriptionTable,empty"`
-	ConsumeType       ConsumeType                             `json:"consumeType"`
-	MessageModel      MessageModel                            `json:"messageModel"`
-	ConsumeFromWhere  ConsumeFromWhere                        `json:"consumeFromWhere"`
+	ConnectionSet     []Connection                            `fastjson:"connectionSet,empty,set"`
+	SubscriptionTable fastjson.Map[string, *SubscriptionData] `fastjson:"subscriptionTable,empty"`
+	ConsumeType       ConsumeType                             `fastjson:"consumeType"`
+	MessageModel      MessageModel                            `fastjson:"messageModel"`
+	ConsumeFromWhere  ConsumeFromWhere                        `fastjson:"consumeFromWhere"`
 }
 
 // ConsumerData: one consumer group of a heartbeat.
 type ConsumerData struct {
-	GroupName           string             `json:"groupName"`
-	ConsumeType         ConsumeType        `json:"consumeType"`
-	MessageModel        MessageModel       `json:"messageModel"`
-	ConsumeFromWhere    ConsumeFromWhere   `json:"consumeFromWhere"`
-	SubscriptionDataSet []SubscriptionData `json:"subscriptionDataSet,empty,set"`
-	UnitMode            bool               `json:"unitMode"` // of the unit deployment, not used otherwise
+	GroupName           string             `fastjson:"groupName"`
+	ConsumeType         ConsumeType        `fastjson:"consumeType"`
+	MessageModel        MessageModel       `fastjson:"messageModel"`
+	ConsumeFromWhere    ConsumeFromWhere   `fastjson:"consumeFromWhere"`
+	SubscriptionDataSet []SubscriptionData `fastjson:"subscriptionDataSet,empty,set"`
+	UnitMode            bool               `fastjson:"unitMode"` // of the unit deployment, not used otherwise
 }
 
 // ConsumerOffsetSerializeWrapper: config/consumerOffset.json and response of 43.
 type ConsumerOffsetSerializeWrapper struct {
-	OffsetTable    fastjson.Map[string, fastjson.Map[int32, int64]] `json:"offsetTable,empty"` // topic@group → queue id → offset
-	DataVersion    *DataVersion                                     `json:"dataVersion,v5"`
-	GroupTopicMap  fastjson.Map[string, []string]                   `json:"groupTopicMap,set,v5"` // group → topics, derived; only 5.x files and answers have it
-	LmqOffsetTable fastjson.Map[string, int64]                      `json:"lmqOffsetTable"`       // %LMQ%x@group → offset; only in lmqConsumerOffset.json
+	OffsetTable    fastjson.Map[string, fastjson.Map[int32, int64]] `fastjson:"offsetTable,empty"` // topic@group → queue id → offset
+	DataVersion    *DataVersion                                     `fastjson:"dataVersion,v5"`
+	GroupTopicMap  fastjson.Map[string, []string]                   `fastjson:"groupTopicMap,set,v5"` // group → topics, derived; only 5.x files and answers have it
+	LmqOffsetTable fastjson.Map[string, int64]                      `fastjson:"lmqOffsetTable"`       // %LMQ%x@group → offset; only in lmqConsumerOffset.json
 }
 
 // ConsumerRunningInfo: a client's answer of 307.
 type ConsumerRunningInfo struct {
-	Properties       fastjson.Map[string, string]                     `json:"properties,empty"`
-	SubscriptionSet  []SubscriptionData                               `json:"subscriptionSet,empty,set"`
-	MqTable          fastjson.Map[MessageQueue, *ProcessQueueInfo]    `json:"mqTable,empty"`
-	MqPopTable       fastjson.Map[MessageQueue, *PopProcessQueueInfo] `json:"mqPopTable,empty,v5"`
-	StatusTable      fastjson.Map[string, *ConsumeStatus]             `json:"statusTable,empty"`
-	UserConsumerInfo fastjson.Map[string, string]                     `json:"userConsumerInfo,empty,v5"`
-	Jstack           string                                           `json:"jstack"`
+	Properties       fastjson.Map[string, string]                     `fastjson:"properties,empty"`
+	SubscriptionSet  []SubscriptionData                               `fastjson:"subscriptionSet,empty,set"`
+	MqTable          fastjson.Map[MessageQueue, *ProcessQueueInfo]    `fastjson:"mqTable,empty"`
+	MqPopTable       fastjson.Map[MessageQueue, *PopProcessQueueInfo] `fastjson:"mqPopTable,empty,v5"`
+	StatusTable      fastjson.Map[string, *ConsumeStatus]             `fastjson:"statusTable,empty"`
+	UserConsumerInfo fastjson.Map[string, string]                     `fastjson:"userConsumerInfo,empty,v5"`
+	Jstack           string                                           `fastjson:"jstack"`
 }
 
 // CreateTopicListRequestBody: request of 18 (5.x only).
 type CreateTopicListRequestBody struct {
-	TopicConfigList []TopicConfig `json:"topicConfigList"`
+	TopicConfigList []TopicConfig `fastjson:"topicConfigList"`
 }
 
 // CustomizedRetryPolicy: a retry policy with a list of delays (5.x only).
 type CustomizedRetryPolicy struct {
-	Next []int64 `json:"next,set"` // milliseconds until the n-th retry
+	Next []int64 `fastjson:"next,set"` // milliseconds until the n-th retry
 }
 
 // NewCustomizedRetryPolicy makes one with Java's defaults.
@@ -391,44 +392,44 @@ func (b *CustomizedRetryPolicy) SetDefaults() {
 
 // DataVersion: request and response of 322.
 type DataVersion struct {
-	StateVersion int64 `json:"stateVersion,v5"` // of the controller; 0 without one
-	Timestamp    int64 `json:"timestamp"`       // milliseconds of the last change
-	Counter      int64 `json:"counter"`         // changes
+	StateVersion int64 `fastjson:"stateVersion,v5"` // of the controller; 0 without one
+	Timestamp    int64 `fastjson:"timestamp"`       // milliseconds of the last change
+	Counter      int64 `fastjson:"counter"`         // changes
 }
 
 // DelayOffsetSerializeWrapper: config/delayOffset.json and response of 45.
 type DelayOffsetSerializeWrapper struct {
-	OffsetTable fastjson.Map[int32, int64] `json:"offsetTable,empty"` // delay level → offset in its queue
-	DataVersion *DataVersion               `json:"dataVersion,v5"`
+	OffsetTable fastjson.Map[int32, int64] `fastjson:"offsetTable,empty"` // delay level → offset in its queue
+	DataVersion *DataVersion               `fastjson:"dataVersion,v5"`
 }
 
 // ElectMasterResponseBody: answer of 1002 (5.x only).
 type ElectMasterResponseBody struct {
-	BrokerMemberGroup *BrokerMemberGroup `json:"brokerMemberGroup"`
-	SyncStateSet      []int64            `json:"syncStateSet,empty,set"`
+	BrokerMemberGroup *BrokerMemberGroup `fastjson:"brokerMemberGroup"`
+	SyncStateSet      []int64            `fastjson:"syncStateSet,empty,set"`
 }
 
 // EpochEntry: a reign of one master (5.x only).
 type EpochEntry struct {
-	Epoch       int32 `json:"epoch"`
-	StartOffset int64 `json:"startOffset"`
-	EndOffset   int64 `json:"endOffset"` // exclusive
+	Epoch       int32 `fastjson:"epoch"`
+	StartOffset int64 `fastjson:"startOffset"`
+	EndOffset   int64 `fastjson:"endOffset"` // exclusive
 }
 
 // EpochEntryCache: answer of 1007 (5.x only).
 type EpochEntryCache struct {
-	ClusterName string       `json:"clusterName"`
-	BrokerName  string       `json:"brokerName"`
-	BrokerID    int64        `json:"brokerId"`
-	EpochList   []EpochEntry `json:"epochList"`
-	MaxOffset   int64        `json:"maxOffset"`
+	ClusterName string       `fastjson:"clusterName"`
+	BrokerName  string       `fastjson:"brokerName"`
+	BrokerID    int64        `fastjson:"brokerId"`
+	EpochList   []EpochEntry `fastjson:"epochList"`
+	MaxOffset   int64        `fastjson:"maxOffset"`
 }
 
 // ExponentialRetryPolicy: a retry policy with growing delays (5.x only).
 type ExponentialRetryPolicy struct {
-	Initial    int64 `json:"initial"` // milliseconds
-	Max        int64 `json:"max"`     // milliseconds
-	Multiplier int64 `json:"multiplier"`
+	Initial    int64 `fastjson:"initial"` // milliseconds
+	Max        int64 `fastjson:"max"`     // milliseconds
+	Multiplier int64 `fastjson:"multiplier"`
 }
 
 // NewExponentialRetryPolicy makes one with Java's defaults.
@@ -447,43 +448,43 @@ func (b *ExponentialRetryPolicy) SetDefaults() {
 
 // GetBrokerClusterAclConfigResponseBody: answer of 54 (4.9 only).
 type GetBrokerClusterAclConfigResponseBody struct {
-	GlobalWhiteAddrs   []string            `json:"globalWhiteAddrs"`
-	PlainAccessConfigs []PlainAccessConfig `json:"plainAccessConfigs"`
+	GlobalWhiteAddrs   []string            `fastjson:"globalWhiteAddrs"`
+	PlainAccessConfigs []PlainAccessConfig `fastjson:"plainAccessConfigs"`
 }
 
 // GetBrokerMemberGroupResponseBody: answer of 901 (5.x only).
 type GetBrokerMemberGroupResponseBody struct {
-	BrokerMemberGroup *BrokerMemberGroup `json:"brokerMemberGroup"`
+	BrokerMemberGroup *BrokerMemberGroup `fastjson:"brokerMemberGroup"`
 }
 
 // GetConsumerListByGroupResponseBody: answer of 38.
 type GetConsumerListByGroupResponseBody struct {
-	ConsumerIdList []string `json:"consumerIdList"`
+	ConsumerIdList []string `fastjson:"consumerIdList"`
 }
 
 // GetConsumerStatusBody: answer of 221 and 223.
 type GetConsumerStatusBody struct {
-	MessageQueueTable fastjson.Map[MessageQueue, int64]                       `json:"messageQueueTable,empty"`
-	ConsumerTable     fastjson.Map[string, fastjson.Map[MessageQueue, int64]] `json:"consumerTable,empty"`
+	MessageQueueTable fastjson.Map[MessageQueue, int64]                       `fastjson:"messageQueueTable,empty"`
+	ConsumerTable     fastjson.Map[string, fastjson.Map[MessageQueue, int64]] `fastjson:"consumerTable,empty"`
 }
 
 // GroupForbidden: answer of 353 (5.x only).
 type GroupForbidden struct {
-	Topic    string    `json:"topic"`
-	Group    string    `json:"group"`
-	Readable Opt[bool] `json:"readable"`
+	Topic    string    `fastjson:"topic"`
+	Group    string    `fastjson:"group"`
+	Readable Opt[bool] `fastjson:"readable"`
 }
 
 // GroupList: answer of 300.
 type GroupList struct {
-	GroupList []string `json:"groupList,empty,set"`
+	GroupList []string `fastjson:"groupList,empty,set"`
 }
 
 // GroupRetryPolicy: the delays of retries (5.x only).
 type GroupRetryPolicy struct {
-	Type                   GroupRetryPolicyType    `json:"type"`
-	ExponentialRetryPolicy *ExponentialRetryPolicy `json:"exponentialRetryPolicy"`
-	CustomizedRetryPolicy  *CustomizedRetryPolicy  `json:"customizedRetryPolicy"`
+	Type                   GroupRetryPolicyType    `fastjson:"type"`
+	ExponentialRetryPolicy *ExponentialRetryPolicy `fastjson:"exponentialRetryPolicy"`
+	CustomizedRetryPolicy  *CustomizedRetryPolicy  `fastjson:"customizedRetryPolicy"`
 }
 
 // NewGroupRetryPolicy makes one with Java's defaults.
@@ -500,75 +501,75 @@ func (b *GroupRetryPolicy) SetDefaults() {
 
 // HAClientRuntimeInfo: a slave's side of replication (5.x only).
 type HAClientRuntimeInfo struct {
-	MasterAddr              string `json:"masterAddr"`
-	TransferredByteInSecond int64  `json:"transferredByteInSecond"`
-	MaxOffset               int64  `json:"maxOffset"`
-	LastReadTimestamp       int64  `json:"lastReadTimestamp"`
-	LastWriteTimestamp      int64  `json:"lastWriteTimestamp"`
-	MasterFlushOffset       int64  `json:"masterFlushOffset"`
+	MasterAddr              string `fastjson:"masterAddr"`
+	TransferredByteInSecond int64  `fastjson:"transferredByteInSecond"`
+	MaxOffset               int64  `fastjson:"maxOffset"`
+	LastReadTimestamp       int64  `fastjson:"lastReadTimestamp"`
+	LastWriteTimestamp      int64  `fastjson:"lastWriteTimestamp"`
+	MasterFlushOffset       int64  `fastjson:"masterFlushOffset"`
 }
 
 // HAConnectionRuntimeInfo: a master's side of replication to one slave (5.x only).
 type HAConnectionRuntimeInfo struct {
-	Addr                    string `json:"addr"`
-	SlaveAckOffset          int64  `json:"slaveAckOffset"`
-	Diff                    int64  `json:"diff"`
-	InSync                  bool   `json:"inSync"`
-	TransferredByteInSecond int64  `json:"transferredByteInSecond"`
-	TransferFromWhere       int64  `json:"transferFromWhere"`
+	Addr                    string `fastjson:"addr"`
+	SlaveAckOffset          int64  `fastjson:"slaveAckOffset"`
+	Diff                    int64  `fastjson:"diff"`
+	InSync                  bool   `fastjson:"inSync"`
+	TransferredByteInSecond int64  `fastjson:"transferredByteInSecond"`
+	TransferFromWhere       int64  `fastjson:"transferFromWhere"`
 }
 
 // HARuntimeInfo: answer of 907 (5.x only).
 type HARuntimeInfo struct {
-	Master                   bool                      `json:"master"`
-	MasterCommitLogMaxOffset int64                     `json:"masterCommitLogMaxOffset"`
-	InSyncSlaveNums          int32                     `json:"inSyncSlaveNums"`
-	HaConnectionInfo         []HAConnectionRuntimeInfo `json:"haConnectionInfo,empty"`
-	HaClientRuntimeInfo      HAClientRuntimeInfo       `json:"haClientRuntimeInfo"`
+	Master                   bool                      `fastjson:"master"`
+	MasterCommitLogMaxOffset int64                     `fastjson:"masterCommitLogMaxOffset"`
+	InSyncSlaveNums          int32                     `fastjson:"inSyncSlaveNums"`
+	HaConnectionInfo         []HAConnectionRuntimeInfo `fastjson:"haConnectionInfo,empty"`
+	HaClientRuntimeInfo      HAClientRuntimeInfo       `fastjson:"haClientRuntimeInfo"`
 }
 
 // HeartbeatData: request of 34: who a client is and what it consumes.
 type HeartbeatData struct {
-	ClientID             string         `json:"clientID"`
-	ProducerDataSet      []ProducerData `json:"producerDataSet,empty,set"`
-	ConsumerDataSet      []ConsumerData `json:"consumerDataSet,empty,set"`
-	HeartbeatFingerprint int32          `json:"heartbeatFingerprint,v5"` // 0: first version of heartbeats
-	WithoutSub           bool           `json:"withoutSub,v5"`           // nothing changed, subscriptions are left out
+	ClientID             string         `fastjson:"clientID"`
+	ProducerDataSet      []ProducerData `fastjson:"producerDataSet,empty,set"`
+	ConsumerDataSet      []ConsumerData `fastjson:"consumerDataSet,empty,set"`
+	HeartbeatFingerprint int32          `fastjson:"heartbeatFingerprint,v5"` // 0: first version of heartbeats
+	WithoutSub           bool           `fastjson:"withoutSub,v5"`           // nothing changed, subscriptions are left out
 }
 
 // KVConfigSerializeWrapper: namesrv kvConfig.json file, not an RPC body.
 type KVConfigSerializeWrapper struct {
-	ConfigTable fastjson.Map[string, fastjson.Map[string, string]] `json:"configTable"` // namespace → key → value
+	ConfigTable fastjson.Map[string, fastjson.Map[string, string]] `fastjson:"configTable"` // namespace → key → value
 }
 
 // KVTable: answer of 28, 103 and 219.
 type KVTable struct {
-	Table fastjson.Map[string, string] `json:"table,empty"`
+	Table fastjson.Map[string, string] `fastjson:"table,empty"`
 }
 
 // LockBatchRequestBody: request of 41.
 type LockBatchRequestBody struct {
-	ConsumerGroup  string         `json:"consumerGroup"`
-	ClientID       string         `json:"clientId"`
-	OnlyThisBroker bool           `json:"onlyThisBroker,v5"`
-	MqSet          []MessageQueue `json:"mqSet,empty,set"`
+	ConsumerGroup  string         `fastjson:"consumerGroup"`
+	ClientID       string         `fastjson:"clientId"`
+	OnlyThisBroker bool           `fastjson:"onlyThisBroker,v5"`
+	MqSet          []MessageQueue `fastjson:"mqSet,empty,set"`
 }
 
 // LockBatchResponseBody: answer of 41: the queues that are locked now.
 type LockBatchResponseBody struct {
-	LockOKMQSet []MessageQueue `json:"lockOKMQSet,empty,set"`
+	LockOKMQSet []MessageQueue `fastjson:"lockOKMQSet,empty,set"`
 }
 
 // LogicQueueMappingItem: one segment of a logical queue of a static topic (5.x only).
 type LogicQueueMappingItem struct {
-	Gen         int32  `json:"gen"` // generation
-	QueueID     int32  `json:"queueId"`
-	Bname       string `json:"bname"`
-	LogicOffset int64  `json:"logicOffset"` // -1: not decided yet
-	StartOffset int64  `json:"startOffset"`
-	EndOffset   int64  `json:"endOffset"` // -1: open
-	TimeOfStart int64  `json:"timeOfStart"`
-	TimeOfEnd   int64  `json:"timeOfEnd"`
+	Gen         int32  `fastjson:"gen"` // generation
+	QueueID     int32  `fastjson:"queueId"`
+	Bname       string `fastjson:"bname"`
+	LogicOffset int64  `fastjson:"logicOffset"` // -1: not decided yet
+	StartOffset int64  `fastjson:"startOffset"`
+	EndOffset   int64  `fastjson:"endOffset"` // -1: open
+	TimeOfStart int64  `fastjson:"timeOfStart"`
+	TimeOfEnd   int64  `fastjson:"timeOfEnd"`
 }
 
 // NewLogicQueueMappingItem makes one with Java's defaults.
@@ -587,16 +588,16 @@ func (b *LogicQueueMappingItem) SetDefaults() {
 
 // MessageQueue: a queue of a topic on a broker.
 type MessageQueue struct {
-	Topic      string `json:"topic"`
-	BrokerName string `json:"brokerName"`
-	QueueID    int32  `json:"queueId"`
+	Topic      string `fastjson:"topic"`
+	BrokerName string `fastjson:"brokerName"`
+	QueueID    int32  `fastjson:"queueId"`
 }
 
 // MessageQueueAssignment: a queue and how a client is to consume it (5.x only).
 type MessageQueueAssignment struct {
-	MessageQueue *MessageQueue                `json:"messageQueue"`
-	Mode         MessageRequestMode           `json:"mode"`
-	Attachments  fastjson.Map[string, string] `json:"attachments"`
+	MessageQueue *MessageQueue                `fastjson:"messageQueue"`
+	Mode         MessageRequestMode           `fastjson:"mode"`
+	Attachments  fastjson.Map[string, string] `fastjson:"attachments"`
 }
 
 // NewMessageQueueAssignment makes one with Java's defaults.
@@ -613,269 +614,269 @@ func (b *MessageQueueAssignment) SetDefaults() {
 
 // MessageQueueForC: a queue and its new offset.
 type MessageQueueForC struct {
-	Topic      string `json:"topic"`
-	BrokerName string `json:"brokerName"`
-	QueueID    int32  `json:"queueId"`
-	Offset     int64  `json:"offset"`
+	Topic      string `fastjson:"topic"`
+	BrokerName string `fastjson:"brokerName"`
+	QueueID    int32  `fastjson:"queueId"`
+	Offset     int64  `fastjson:"offset"`
 }
 
 // MessageRequestModeSerializeWrapper: config/messageRequestMode.json and answer of 402: topic → group → mode (5.x only).
 type MessageRequestModeSerializeWrapper struct {
-	MessageRequestModeMap fastjson.Map[string, fastjson.Map[string, *SetMessageRequestModeRequestBody]] `json:"messageRequestModeMap,empty"`
+	MessageRequestModeMap fastjson.Map[string, fastjson.Map[string, *SetMessageRequestModeRequestBody]] `fastjson:"messageRequestModeMap,empty"`
 }
 
 // Metric: messages waiting for a time or a commit (5.x only).
 type Metric struct {
-	Count     int64 `json:"count"`
-	TimeStamp int64 `json:"timeStamp"`
+	Count     int64 `fastjson:"count"`
+	TimeStamp int64 `fastjson:"timeStamp"`
 }
 
 // OffsetMovedEvent: body of messages on topic OFFSET_MOVED_EVENT (offsetCheckInSlave moved offset), not an RPC body.
 type OffsetMovedEvent struct {
-	ConsumerGroup string        `json:"consumerGroup"`
-	MessageQueue  *MessageQueue `json:"messageQueue"`
-	OffsetRequest int64         `json:"offsetRequest"`
-	OffsetNew     int64         `json:"offsetNew"`
+	ConsumerGroup string        `fastjson:"consumerGroup"`
+	MessageQueue  *MessageQueue `fastjson:"messageQueue"`
+	OffsetRequest int64         `fastjson:"offsetRequest"`
+	OffsetNew     int64         `fastjson:"offsetNew"`
 }
 
 // OffsetSerializeWrapper: client local offset file (broadcasting), not an RPC body.
 type OffsetSerializeWrapper struct {
-	OffsetTable fastjson.Map[MessageQueue, int64] `json:"offsetTable,empty"`
+	OffsetTable fastjson.Map[MessageQueue, int64] `fastjson:"offsetTable,empty"`
 }
 
 // OffsetWrapper: how far a group is in one queue.
 type OffsetWrapper struct {
-	BrokerOffset   int64 `json:"brokerOffset"`
-	ConsumerOffset int64 `json:"consumerOffset"`
-	PullOffset     int64 `json:"pullOffset,v5"`
-	LastTimestamp  int64 `json:"lastTimestamp"` // store time of the last consumed message
+	BrokerOffset   int64 `fastjson:"brokerOffset"`
+	ConsumerOffset int64 `fastjson:"consumerOffset"`
+	PullOffset     int64 `fastjson:"pullOffset,v5"`
+	LastTimestamp  int64 `fastjson:"lastTimestamp"` // store time of the last consumed message
 }
 
 // PlainAccessConfig: an account of the 4.9 ACL (4.9 only).
 type PlainAccessConfig struct {
-	AccessKey          string   `json:"accessKey"`
-	SecretKey          string   `json:"secretKey"`
-	WhiteRemoteAddress string   `json:"whiteRemoteAddress"`
-	Admin              bool     `json:"admin"`
-	DefaultTopicPerm   string   `json:"defaultTopicPerm"`
-	DefaultGroupPerm   string   `json:"defaultGroupPerm"`
-	TopicPerms         []string `json:"topicPerms"`
-	GroupPerms         []string `json:"groupPerms"`
+	AccessKey          string   `fastjson:"accessKey"`
+	SecretKey          string   `fastjson:"secretKey"`
+	WhiteRemoteAddress string   `fastjson:"whiteRemoteAddress"`
+	Admin              bool     `fastjson:"admin"`
+	DefaultTopicPerm   string   `fastjson:"defaultTopicPerm"`
+	DefaultGroupPerm   string   `fastjson:"defaultGroupPerm"`
+	TopicPerms         []string `fastjson:"topicPerms"`
+	GroupPerms         []string `fastjson:"groupPerms"`
 }
 
 // PolicyEntryInfo: one rule (5.x only).
 type PolicyEntryInfo struct {
-	Resource  string   `json:"resource"`
-	Actions   []string `json:"actions"`
-	SourceIps []string `json:"sourceIps"`
-	Decision  string   `json:"decision"`
+	Resource  string   `fastjson:"resource"`
+	Actions   []string `fastjson:"actions"`
+	SourceIps []string `fastjson:"sourceIps"`
+	Decision  string   `fastjson:"decision"`
 }
 
 // PolicyInfo: policies of one type (5.x only).
 type PolicyInfo struct {
-	PolicyType string            `json:"policyType"`
-	Entries    []PolicyEntryInfo `json:"entries"`
+	PolicyType string            `fastjson:"policyType"`
+	Entries    []PolicyEntryInfo `fastjson:"entries"`
 }
 
 // PopCheckPoint: message body on internal POP topics, not an RPC body; short JSON names by annotation (5.x only).
 type PopCheckPoint struct {
-	StartOffset     int64   `json:"so,alt=startOffset"`
-	PopTime         int64   `json:"pt,alt=popTime"`
-	InvisibleTime   int64   `json:"it,alt=invisibleTime"`
-	BitMap          int32   `json:"bm,alt=bitMap"` // bit n: the n-th message is acknowledged
-	Num             int8    `json:"n,alt=num"`     // messages
-	QueueID         int32   `json:"q,alt=queueId"`
-	Topic           string  `json:"t,alt=topic"`
-	Cid             string  `json:"c,alt=cid"`
-	ReviveOffset    int64   `json:"ro,alt=reviveOffset"`
-	QueueOffsetDiff []int32 `json:"d,alt=queueOffsetDiff"` // offsets as differences to StartOffset
-	BrokerName      string  `json:"bn,alt=brokerName"`
-	RePutTimes      string  `json:"rp,alt=rePutTimes"`
-	ReviveTime      int64   `json:"reviveTime"` // PopTime + InvisibleTime, printed by a getter
+	StartOffset     int64   `fastjson:"so,alt=startOffset"`
+	PopTime         int64   `fastjson:"pt,alt=popTime"`
+	InvisibleTime   int64   `fastjson:"it,alt=invisibleTime"`
+	BitMap          int32   `fastjson:"bm,alt=bitMap"` // bit n: the n-th message is acknowledged
+	Num             int8    `fastjson:"n,alt=num"`     // messages
+	QueueID         int32   `fastjson:"q,alt=queueId"`
+	Topic           string  `fastjson:"t,alt=topic"`
+	Cid             string  `fastjson:"c,alt=cid"`
+	ReviveOffset    int64   `fastjson:"ro,alt=reviveOffset"`
+	QueueOffsetDiff []int32 `fastjson:"d,alt=queueOffsetDiff"` // offsets as differences to StartOffset
+	BrokerName      string  `fastjson:"bn,alt=brokerName"`
+	RePutTimes      string  `fastjson:"rp,alt=rePutTimes"`
+	ReviveTime      int64   `fastjson:"reviveTime"` // PopTime + InvisibleTime, printed by a getter
 }
 
 // PopProcessQueueInfo: state of a POP queue in a client (5.x only).
 type PopProcessQueueInfo struct {
-	WaitAckCount     int32 `json:"waitAckCount"`
-	Droped           bool  `json:"droped"`
-	LastPopTimestamp int64 `json:"lastPopTimestamp"`
+	WaitAckCount     int32 `fastjson:"waitAckCount"`
+	Droped           bool  `fastjson:"droped"`
+	LastPopTimestamp int64 `fastjson:"lastPopTimestamp"`
 }
 
 // ProcessQueueInfo: state of a queue in a client.
 type ProcessQueueInfo struct {
-	CommitOffset            int64 `json:"commitOffset"`
-	CachedMsgMinOffset      int64 `json:"cachedMsgMinOffset"`
-	CachedMsgMaxOffset      int64 `json:"cachedMsgMaxOffset"`
-	CachedMsgCount          int32 `json:"cachedMsgCount"`
-	CachedMsgSizeInMiB      int32 `json:"cachedMsgSizeInMiB"`
-	TransactionMsgMinOffset int64 `json:"transactionMsgMinOffset"`
-	TransactionMsgMaxOffset int64 `json:"transactionMsgMaxOffset"`
-	TransactionMsgCount     int32 `json:"transactionMsgCount"`
-	Locked                  bool  `json:"locked"`
-	TryUnlockTimes          int64 `json:"tryUnlockTimes"`
-	LastLockTimestamp       int64 `json:"lastLockTimestamp"`
-	Droped                  bool  `json:"droped"`
-	LastPullTimestamp       int64 `json:"lastPullTimestamp"`
-	LastConsumeTimestamp    int64 `json:"lastConsumeTimestamp"`
+	CommitOffset            int64 `fastjson:"commitOffset"`
+	CachedMsgMinOffset      int64 `fastjson:"cachedMsgMinOffset"`
+	CachedMsgMaxOffset      int64 `fastjson:"cachedMsgMaxOffset"`
+	CachedMsgCount          int32 `fastjson:"cachedMsgCount"`
+	CachedMsgSizeInMiB      int32 `fastjson:"cachedMsgSizeInMiB"`
+	TransactionMsgMinOffset int64 `fastjson:"transactionMsgMinOffset"`
+	TransactionMsgMaxOffset int64 `fastjson:"transactionMsgMaxOffset"`
+	TransactionMsgCount     int32 `fastjson:"transactionMsgCount"`
+	Locked                  bool  `fastjson:"locked"`
+	TryUnlockTimes          int64 `fastjson:"tryUnlockTimes"`
+	LastLockTimestamp       int64 `fastjson:"lastLockTimestamp"`
+	Droped                  bool  `fastjson:"droped"`
+	LastPullTimestamp       int64 `fastjson:"lastPullTimestamp"`
+	LastConsumeTimestamp    int64 `fastjson:"lastConsumeTimestamp"`
 }
 
 // ProducerConnection: answer of 204.
 type ProducerConnection struct {
-	ConnectionSet []Connection `json:"connectionSet,empty,set"`
+	ConnectionSet []Connection `fastjson:"connectionSet,empty,set"`
 }
 
 // ProducerData: one producer group of a heartbeat.
 type ProducerData struct {
-	GroupName string `json:"groupName"`
+	GroupName string `fastjson:"groupName"`
 }
 
 // ProducerInfo: one producer client.
 type ProducerInfo struct {
-	ClientID            string   `json:"clientId"`
-	RemoteIP            string   `json:"remoteIP"`
-	Language            Language `json:"language"`
-	Version             int32    `json:"version"` // MQVersion ordinal
-	LastUpdateTimestamp int64    `json:"lastUpdateTimestamp"`
+	ClientID            string   `fastjson:"clientId"`
+	RemoteIP            string   `fastjson:"remoteIP"`
+	Language            Language `fastjson:"language"`
+	Version             int32    `fastjson:"version"` // MQVersion ordinal
+	LastUpdateTimestamp int64    `fastjson:"lastUpdateTimestamp"`
 }
 
 // ProducerTableInfo: answer of 328: producers by group.
 type ProducerTableInfo struct {
-	Data fastjson.Map[string, []ProducerInfo] `json:"data"`
+	Data fastjson.Map[string, []ProducerInfo] `fastjson:"data"`
 }
 
 // QueryAssignmentRequestBody: request of 400 (5.x only).
 type QueryAssignmentRequestBody struct {
-	Topic         string       `json:"topic"`
-	ConsumerGroup string       `json:"consumerGroup"`
-	ClientID      string       `json:"clientId"`
-	StrategyName  string       `json:"strategyName"`
-	MessageModel  MessageModel `json:"messageModel"`
+	Topic         string       `fastjson:"topic"`
+	ConsumerGroup string       `fastjson:"consumerGroup"`
+	ClientID      string       `fastjson:"clientId"`
+	StrategyName  string       `fastjson:"strategyName"`
+	MessageModel  MessageModel `fastjson:"messageModel"`
 }
 
 // QueryAssignmentResponseBody: answer of 400 (5.x only).
 type QueryAssignmentResponseBody struct {
-	MessageQueueAssignments []MessageQueueAssignment `json:"messageQueueAssignments,set"`
+	MessageQueueAssignments []MessageQueueAssignment `fastjson:"messageQueueAssignments,set"`
 }
 
 // QueryConsumeQueueResponseBody: answer of 321.
 type QueryConsumeQueueResponseBody struct {
-	SubscriptionData *SubscriptionData  `json:"subscriptionData"`
-	FilterData       string             `json:"filterData"`
-	QueueData        []ConsumeQueueData `json:"queueData"`
-	MaxQueueIndex    int64              `json:"maxQueueIndex"`
-	MinQueueIndex    int64              `json:"minQueueIndex"`
+	SubscriptionData *SubscriptionData  `fastjson:"subscriptionData"`
+	FilterData       string             `fastjson:"filterData"`
+	QueueData        []ConsumeQueueData `fastjson:"queueData"`
+	MaxQueueIndex    int64              `fastjson:"maxQueueIndex"`
+	MinQueueIndex    int64              `fastjson:"minQueueIndex"`
 }
 
 // QueryConsumeTimeSpanBody: answer of 303.
 type QueryConsumeTimeSpanBody struct {
-	ConsumeTimeSpanSet []QueueTimeSpan `json:"consumeTimeSpanSet,empty"`
+	ConsumeTimeSpanSet []QueueTimeSpan `fastjson:"consumeTimeSpanSet,empty"`
 }
 
 // QueryCorrectionOffsetBody: answer of 308: queue id → offset.
 type QueryCorrectionOffsetBody struct {
-	CorrectionOffsets fastjson.Map[int32, int64] `json:"correctionOffsets,empty"`
+	CorrectionOffsets fastjson.Map[int32, int64] `fastjson:"correctionOffsets,empty"`
 }
 
 // QuerySubscriptionResponseBody: answer of 345 (5.x only).
 type QuerySubscriptionResponseBody struct {
-	SubscriptionData *SubscriptionData `json:"subscriptionData"`
-	Group            string            `json:"group"`
-	Topic            string            `json:"topic"`
+	SubscriptionData *SubscriptionData `fastjson:"subscriptionData"`
+	Group            string            `fastjson:"group"`
+	Topic            string            `fastjson:"topic"`
 }
 
 // QueueData: how many queues a topic has on a broker.
 type QueueData struct {
-	BrokerName     string `json:"brokerName"`
-	ReadQueueNums  int32  `json:"readQueueNums"`
-	WriteQueueNums int32  `json:"writeQueueNums"`
-	Perm           int32  `json:"perm"` // 8 priority, 4 read, 2 write, 1 inherit
-	TopicSysFlag   int32  `json:"topicSysFlag"`
+	BrokerName     string `fastjson:"brokerName"`
+	ReadQueueNums  int32  `fastjson:"readQueueNums"`
+	WriteQueueNums int32  `fastjson:"writeQueueNums"`
+	Perm           int32  `fastjson:"perm"` // 8 priority, 4 read, 2 write, 1 inherit
+	TopicSysFlag   int32  `fastjson:"topicSysFlag"`
 }
 
 // QueueTimeSpan: times of the messages in one queue.
 type QueueTimeSpan struct {
-	MessageQueue        *MessageQueue `json:"messageQueue"`
-	MinTimeStamp        int64         `json:"minTimeStamp"`
-	MaxTimeStamp        int64         `json:"maxTimeStamp"`
-	ConsumeTimeStamp    int64         `json:"consumeTimeStamp"`
-	DelayTime           int64         `json:"delayTime"`       // milliseconds
-	MinTimeStampStr     string        `json:"minTimeStampStr"` // yyyy-MM-dd#HH:mm:ss:SSS in local time
-	MaxTimeStampStr     string        `json:"maxTimeStampStr"`
-	ConsumeTimeStampStr string        `json:"consumeTimeStampStr"`
+	MessageQueue        *MessageQueue `fastjson:"messageQueue"`
+	MinTimeStamp        int64         `fastjson:"minTimeStamp"`
+	MaxTimeStamp        int64         `fastjson:"maxTimeStamp"`
+	ConsumeTimeStamp    int64         `fastjson:"consumeTimeStamp"`
+	DelayTime           int64         `fastjson:"delayTime"`       // milliseconds
+	MinTimeStampStr     string        `fastjson:"minTimeStampStr"` // yyyy-MM-dd#HH:mm:ss:SSS in local time
+	MaxTimeStampStr     string        `fastjson:"maxTimeStampStr"`
+	ConsumeTimeStampStr string        `fastjson:"consumeTimeStampStr"`
 }
 
 // RegisterBrokerBody: request of 103.
 type RegisterBrokerBody struct {
-	TopicConfigSerializeWrapper TopicConfigAndMappingSerializeWrapper `json:"topicConfigSerializeWrapper"`
-	FilterServerList            []string                              `json:"filterServerList,empty"`
+	TopicConfigSerializeWrapper TopicConfigAndMappingSerializeWrapper `fastjson:"topicConfigSerializeWrapper"`
+	FilterServerList            []string                              `fastjson:"filterServerList,empty"`
 }
 
 // RegisterBrokerResult: client-side holder of the 103 answer (header fields + KVTable); not serialized as a whole.
 type RegisterBrokerResult struct {
-	HaServerAddr string   `json:"haServerAddr"`
-	MasterAddr   string   `json:"masterAddr"`
-	KvTable      *KVTable `json:"kvTable"`
+	HaServerAddr string   `fastjson:"haServerAddr"`
+	MasterAddr   string   `fastjson:"masterAddr"`
+	KvTable      *KVTable `fastjson:"kvTable"`
 }
 
 // ReplicaIdentity: one replica (5.x only).
 type ReplicaIdentity struct {
-	BrokerName    string     `json:"brokerName"`
-	BrokerID      Opt[int64] `json:"brokerId"`
-	BrokerAddress string     `json:"brokerAddress"`
-	Alive         Opt[bool]  `json:"alive"`
+	BrokerName    string     `fastjson:"brokerName"`
+	BrokerID      Opt[int64] `fastjson:"brokerId"`
+	BrokerAddress string     `fastjson:"brokerAddress"`
+	Alive         Opt[bool]  `fastjson:"alive"`
 }
 
 // ReplicasInfo: the replicas of one broker name (5.x only).
 type ReplicasInfo struct {
-	MasterBrokerID    Opt[int64]        `json:"masterBrokerId"`
-	MasterAddress     string            `json:"masterAddress"`
-	MasterEpoch       Opt[int32]        `json:"masterEpoch"`
-	SyncStateSetEpoch Opt[int32]        `json:"syncStateSetEpoch"`
-	InSyncReplicas    []ReplicaIdentity `json:"inSyncReplicas"`
-	NotInSyncReplicas []ReplicaIdentity `json:"notInSyncReplicas"`
+	MasterBrokerID    Opt[int64]        `fastjson:"masterBrokerId"`
+	MasterAddress     string            `fastjson:"masterAddress"`
+	MasterEpoch       Opt[int32]        `fastjson:"masterEpoch"`
+	SyncStateSetEpoch Opt[int32]        `fastjson:"syncStateSetEpoch"`
+	InSyncReplicas    []ReplicaIdentity `fastjson:"inSyncReplicas"`
+	NotInSyncReplicas []ReplicaIdentity `fastjson:"notInSyncReplicas"`
 }
 
 // ResetOffsetBody: request of 220 and answer of 222.
 type ResetOffsetBody struct {
-	OffsetTable fastjson.Map[MessageQueue, int64] `json:"offsetTable,empty"`
+	OffsetTable fastjson.Map[MessageQueue, int64] `fastjson:"offsetTable,empty"`
 }
 
 // ResetOffsetBodyForC: request of 220 for C++ clients.
 type ResetOffsetBodyForC struct {
-	OffsetTable []MessageQueueForC `json:"offsetTable"`
+	OffsetTable []MessageQueueForC `fastjson:"offsetTable"`
 }
 
 // RocksDBOffsetSerializeWrapper: value in the rocksdb offset store, not an RPC body (5.x only).
 type RocksDBOffsetSerializeWrapper struct {
-	OffsetTable fastjson.Map[int32, int64] `json:"offsetTable,empty"`
+	OffsetTable fastjson.Map[int32, int64] `fastjson:"offsetTable,empty"`
 }
 
 // RoleChangeNotifyEntry: controller internal (5.x only).
 type RoleChangeNotifyEntry struct {
-	BrokerMemberGroup *BrokerMemberGroup `json:"brokerMemberGroup"`
-	MasterAddress     string             `json:"masterAddress"`
-	MasterBrokerID    Opt[int64]         `json:"masterBrokerId"`
-	MasterEpoch       int32              `json:"masterEpoch"`
-	SyncStateSetEpoch int32              `json:"syncStateSetEpoch"`
-	SyncStateSet      []int64            `json:"syncStateSet,set"`
+	BrokerMemberGroup *BrokerMemberGroup `fastjson:"brokerMemberGroup"`
+	MasterAddress     string             `fastjson:"masterAddress"`
+	MasterBrokerID    Opt[int64]         `fastjson:"masterBrokerId"`
+	MasterEpoch       int32              `fastjson:"masterEpoch"`
+	SyncStateSetEpoch int32              `fastjson:"syncStateSetEpoch"`
+	SyncStateSet      []int64            `fastjson:"syncStateSet,set"`
 }
 
 // RollbackStats: result object of mqadmin (not on the wire).
 type RollbackStats struct {
-	BrokerName      string `json:"brokerName"`
-	QueueID         int64  `json:"queueId"`
-	BrokerOffset    int64  `json:"brokerOffset"`
-	ConsumerOffset  int64  `json:"consumerOffset"`
-	TimestampOffset int64  `json:"timestampOffset"`
-	RollbackOffset  int64  `json:"rollbackOffset"`
+	BrokerName      string `fastjson:"brokerName"`
+	QueueID         int64  `fastjson:"queueId"`
+	BrokerOffset    int64  `fastjson:"brokerOffset"`
+	ConsumerOffset  int64  `fastjson:"consumerOffset"`
+	TimestampOffset int64  `fastjson:"timestampOffset"`
+	RollbackOffset  int64  `fastjson:"rollbackOffset"`
 }
 
 // SetMessageRequestModeRequestBody: request of 401 (5.x only).
 type SetMessageRequestModeRequestBody struct {
-	Topic            string             `json:"topic"`
-	ConsumerGroup    string             `json:"consumerGroup"`
-	Mode             MessageRequestMode `json:"mode"`
-	PopShareQueueNum int32              `json:"popShareQueueNum"` // clients that share a queue; 0: all
+	Topic            string             `fastjson:"topic"`
+	ConsumerGroup    string             `fastjson:"consumerGroup"`
+	Mode             MessageRequestMode `fastjson:"mode"`
+	PopShareQueueNum int32              `fastjson:"popShareQueueNum"` // clients that share a queue; 0: all
 }
 
 // NewSetMessageRequestModeRequestBody makes one with Java's defaults.
@@ -892,21 +893,21 @@ func (b *SetMessageRequestModeRequestBody) SetDefaults() {
 
 // SimpleSubscriptionData: a subscription that must match (5.x only).
 type SimpleSubscriptionData struct {
-	Topic          string `json:"topic"`
-	ExpressionType string `json:"expressionType"`
-	Expression     string `json:"expression"`
-	Version        int64  `json:"version"`
+	Topic          string `fastjson:"topic"`
+	ExpressionType string `fastjson:"expressionType"`
+	Expression     string `fastjson:"expression"`
+	Version        int64  `fastjson:"version"`
 }
 
 // SubscriptionData: what a group consumes of a topic.
 type SubscriptionData struct {
-	ClassFilterMode bool     `json:"classFilterMode"`
-	Topic           string   `json:"topic"`
-	SubString       string   `json:"subString"`
-	TagsSet         []string `json:"tagsSet,empty,set"`
-	CodeSet         []int32  `json:"codeSet,empty,set"` // String.hashCode of the tags
-	SubVersion      int64    `json:"subVersion"`        // milliseconds of the subscription
-	ExpressionType  string   `json:"expressionType"`    // TAG or SQL92
+	ClassFilterMode bool     `fastjson:"classFilterMode"`
+	Topic           string   `fastjson:"topic"`
+	SubString       string   `fastjson:"subString"`
+	TagsSet         []string `fastjson:"tagsSet,empty,set"`
+	CodeSet         []int32  `fastjson:"codeSet,empty,set"` // String.hashCode of the tags
+	SubVersion      int64    `fastjson:"subVersion"`        // milliseconds of the subscription
+	ExpressionType  string   `fastjson:"expressionType"`    // TAG or SQL92
 }
 
 // NewSubscriptionData makes one with Java's defaults.
@@ -924,21 +925,21 @@ func (b *SubscriptionData) SetDefaults() {
 
 // SubscriptionGroupConfig: request of 200, answer of 352: settings of a group.
 type SubscriptionGroupConfig struct {
-	GroupName                      string                       `json:"groupName"`
-	ConsumeEnable                  bool                         `json:"consumeEnable"`
-	ConsumeFromMinEnable           bool                         `json:"consumeFromMinEnable"`
-	ConsumeBroadcastEnable         bool                         `json:"consumeBroadcastEnable"`
-	ConsumeMessageOrderly          bool                         `json:"consumeMessageOrderly,v5"`
-	RetryQueueNums                 int32                        `json:"retryQueueNums"`
-	RetryMaxTimes                  int32                        `json:"retryMaxTimes"` // then to the dead-letter queue; negative: at once
-	GroupRetryPolicy               GroupRetryPolicy             `json:"groupRetryPolicy,v5"`
-	BrokerID                       int64                        `json:"brokerId"`
-	WhichBrokerWhenConsumeSlowly   int64                        `json:"whichBrokerWhenConsumeSlowly"` // broker id suggested to slow consumers
-	NotifyConsumerIdsChangedEnable bool                         `json:"notifyConsumerIdsChangedEnable"`
-	GroupSysFlag                   int32                        `json:"groupSysFlag,v5"`
-	ConsumeTimeoutMinute           int32                        `json:"consumeTimeoutMinute,v5"` // minutes
-	SubscriptionDataSet            []SimpleSubscriptionData     `json:"subscriptionDataSet,set,v5"`
-	Attributes                     fastjson.Map[string, string] `json:"attributes,empty,v5"`
+	GroupName                      string                       `fastjson:"groupName"`
+	ConsumeEnable                  bool                         `fastjson:"consumeEnable"`
+	ConsumeFromMinEnable           bool                         `fastjson:"consumeFromMinEnable"`
+	ConsumeBroadcastEnable         bool                         `fastjson:"consumeBroadcastEnable"`
+	ConsumeMessageOrderly          bool                         `fastjson:"consumeMessageOrderly,v5"`
+	RetryQueueNums                 int32                        `fastjson:"retryQueueNums"`
+	RetryMaxTimes                  int32                        `fastjson:"retryMaxTimes"` // then to the dead-letter queue; negative: at once
+	GroupRetryPolicy               GroupRetryPolicy             `fastjson:"groupRetryPolicy,v5"`
+	BrokerID                       int64                        `fastjson:"brokerId"`
+	WhichBrokerWhenConsumeSlowly   int64                        `fastjson:"whichBrokerWhenConsumeSlowly"` // broker id suggested to slow consumers
+	NotifyConsumerIdsChangedEnable bool                         `fastjson:"notifyConsumerIdsChangedEnable"`
+	GroupSysFlag                   int32                        `fastjson:"groupSysFlag,v5"`
+	ConsumeTimeoutMinute           int32                        `fastjson:"consumeTimeoutMinute,v5"` // minutes
+	SubscriptionDataSet            []SimpleSubscriptionData     `fastjson:"subscriptionDataSet,set,v5"`
+	Attributes                     fastjson.Map[string, string] `fastjson:"attributes,empty,v5"`
 }
 
 // NewSubscriptionGroupConfig makes one with Java's defaults.
@@ -963,38 +964,38 @@ func (b *SubscriptionGroupConfig) SetDefaults() {
 
 // SubscriptionGroupList: request of 225 (5.x only).
 type SubscriptionGroupList struct {
-	GroupConfigList []SubscriptionGroupConfig `json:"groupConfigList"`
+	GroupConfigList []SubscriptionGroupConfig `fastjson:"groupConfigList"`
 }
 
 // SubscriptionGroupWrapper: config/subscriptionGroup.json and answer of 201.
 type SubscriptionGroupWrapper struct {
-	SubscriptionGroupTable fastjson.Map[string, *SubscriptionGroupConfig]    `json:"subscriptionGroupTable,empty"`
-	DataVersion            DataVersion                                       `json:"dataVersion"`
-	ForbiddenTable         fastjson.Map[string, fastjson.Map[string, int32]] `json:"forbiddenTable,v5"` // group → topic → forbidden permissions; part of answers and files of 5.x
+	SubscriptionGroupTable fastjson.Map[string, *SubscriptionGroupConfig]    `fastjson:"subscriptionGroupTable,empty"`
+	DataVersion            DataVersion                                       `fastjson:"dataVersion"`
+	ForbiddenTable         fastjson.Map[string, fastjson.Map[string, int32]] `fastjson:"forbiddenTable,v5"` // group → topic → forbidden permissions; part of answers and files of 5.x
 }
 
 // SyncStateSet: brokers in sync in controller mode (5.x only).
 type SyncStateSet struct {
-	SyncStateSet      []int64 `json:"syncStateSet,set"`
-	SyncStateSetEpoch int32   `json:"syncStateSetEpoch"`
+	SyncStateSet      []int64 `fastjson:"syncStateSet,set"`
+	SyncStateSetEpoch int32   `fastjson:"syncStateSetEpoch"`
 }
 
 // TimerMetricsSerializeWrapper: config/timermetrics and answer of 61 (5.x only).
 type TimerMetricsSerializeWrapper struct {
-	TimingCount fastjson.Map[string, *Metric] `json:"timingCount,empty"`
-	DataVersion DataVersion                   `json:"dataVersion"`
+	TimingCount fastjson.Map[string, *Metric] `fastjson:"timingCount,empty"`
+	DataVersion DataVersion                   `fastjson:"dataVersion"`
 }
 
 // TopicConfig: settings of a topic.
 type TopicConfig struct {
-	TopicName       string                       `json:"topicName"`
-	ReadQueueNums   int32                        `json:"readQueueNums"`
-	WriteQueueNums  int32                        `json:"writeQueueNums"`
-	Perm            int32                        `json:"perm"` // 8 priority, 4 read, 2 write, 1 inherit
-	TopicFilterType TopicFilterType              `json:"topicFilterType"`
-	TopicSysFlag    int32                        `json:"topicSysFlag"` // 1 unit, 2 unit subscription
-	Order           bool                         `json:"order"`
-	Attributes      fastjson.Map[string, string] `json:"attributes,empty,v5"` // names without the + of requests
+	TopicName       string                       `fastjson:"topicName"`
+	ReadQueueNums   int32                        `fastjson:"readQueueNums"`
+	WriteQueueNums  int32                        `fastjson:"writeQueueNums"`
+	Perm            int32                        `fastjson:"perm"` // 8 priority, 4 read, 2 write, 1 inherit
+	TopicFilterType TopicFilterType              `fastjson:"topicFilterType"`
+	TopicSysFlag    int32                        `fastjson:"topicSysFlag"` // 1 unit, 2 unit subscription
+	Order           bool                         `fastjson:"order"`
+	Attributes      fastjson.Map[string, string] `fastjson:"attributes,empty,v5"` // names without the + of requests
 }
 
 // NewTopicConfig makes one with Java's defaults.
@@ -1015,15 +1016,15 @@ func (b *TopicConfig) SetDefaults() {
 // TopicConfigAndMappingSerializeWrapper: answer of 21 and part of a registration in 5.x (5.x only).
 type TopicConfigAndMappingSerializeWrapper struct {
 	TopicConfigSerializeWrapper
-	TopicQueueMappingInfoMap   fastjson.Map[string, *TopicQueueMappingInfo]   `json:"topicQueueMappingInfoMap,empty,v5"`
-	TopicQueueMappingDetailMap fastjson.Map[string, *TopicQueueMappingDetail] `json:"topicQueueMappingDetailMap,empty,v5"`
-	MappingDataVersion         DataVersion                                    `json:"mappingDataVersion,v5"`
+	TopicQueueMappingInfoMap   fastjson.Map[string, *TopicQueueMappingInfo]   `fastjson:"topicQueueMappingInfoMap,empty,v5"`
+	TopicQueueMappingDetailMap fastjson.Map[string, *TopicQueueMappingDetail] `fastjson:"topicQueueMappingDetailMap,empty,v5"`
+	MappingDataVersion         DataVersion                                    `fastjson:"mappingDataVersion,v5"`
 }
 
 // TopicConfigAndQueueMapping: answer of 351 (5.x only).
 type TopicConfigAndQueueMapping struct {
 	TopicConfig
-	MappingDetail *TopicQueueMappingDetail `json:"mappingDetail"`
+	MappingDetail *TopicQueueMappingDetail `fastjson:"mappingDetail"`
 }
 
 // NewTopicConfigAndQueueMapping makes one with Java's defaults.
@@ -1040,27 +1041,27 @@ func (b *TopicConfigAndQueueMapping) SetDefaults() {
 
 // TopicConfigSerializeWrapper: config/topics.json, answer of 21 and part of a registration in 4.9.
 type TopicConfigSerializeWrapper struct {
-	TopicConfigTable fastjson.Map[string, *TopicConfig] `json:"topicConfigTable,empty"`
-	DataVersion      DataVersion                        `json:"dataVersion"`
+	TopicConfigTable fastjson.Map[string, *TopicConfig] `fastjson:"topicConfigTable,empty"`
+	DataVersion      DataVersion                        `fastjson:"dataVersion"`
 }
 
 // TopicList: answer of 206, 224, 304, 305, 311–313 and 343.
 type TopicList struct {
-	TopicList  []string `json:"topicList,empty,set"`
-	BrokerAddr string   `json:"brokerAddr"` // only in answers of 304
+	TopicList  []string `fastjson:"topicList,empty,set"`
+	BrokerAddr string   `fastjson:"brokerAddr"` // only in answers of 304
 }
 
 // TopicOffset: range of one queue.
 type TopicOffset struct {
-	MinOffset           int64 `json:"minOffset"`
-	MaxOffset           int64 `json:"maxOffset"`
-	LastUpdateTimestamp int64 `json:"lastUpdateTimestamp"`
+	MinOffset           int64 `fastjson:"minOffset"`
+	MaxOffset           int64 `fastjson:"maxOffset"`
+	LastUpdateTimestamp int64 `fastjson:"lastUpdateTimestamp"`
 }
 
 // TopicQueueMappingDetail: request of 513: the queues of a static topic on one broker (5.x only).
 type TopicQueueMappingDetail struct {
 	TopicQueueMappingInfo
-	HostedQueues fastjson.Map[int32, []LogicQueueMappingItem] `json:"hostedQueues,empty"` // logical queue → its segments on this broker
+	HostedQueues fastjson.Map[int32, []LogicQueueMappingItem] `fastjson:"hostedQueues,empty"` // logical queue → its segments on this broker
 }
 
 // NewTopicQueueMappingDetail makes one with Java's defaults.
@@ -1077,13 +1078,13 @@ func (b *TopicQueueMappingDetail) SetDefaults() {
 
 // TopicQueueMappingInfo: a static topic on one broker (5.x only).
 type TopicQueueMappingInfo struct {
-	Topic       string                     `json:"topic"`
-	Scope       string                     `json:"scope"`
-	TotalQueues int32                      `json:"totalQueues"`
-	Bname       string                     `json:"bname"`
-	Epoch       int64                      `json:"epoch"` // milliseconds
-	Dirty       bool                       `json:"dirty"`
-	CurrIdMap   fastjson.Map[int32, int32] `json:"currIdMap,empty"` // logical queue → physical queue
+	Topic       string                     `fastjson:"topic"`
+	Scope       string                     `fastjson:"scope"`
+	TotalQueues int32                      `fastjson:"totalQueues"`
+	Bname       string                     `fastjson:"bname"`
+	Epoch       int64                      `fastjson:"epoch"` // milliseconds
+	Dirty       bool                       `fastjson:"dirty"`
+	CurrIdMap   fastjson.Map[int32, int32] `fastjson:"currIdMap,empty"` // logical queue → physical queue
 }
 
 // NewTopicQueueMappingInfo makes one with Java's defaults.
@@ -1100,111 +1101,111 @@ func (b *TopicQueueMappingInfo) SetDefaults() {
 
 // TopicQueueMappingOne: client-side helper (not on the wire) (5.x only).
 type TopicQueueMappingOne struct {
-	Topic         string                   `json:"topic"`
-	Bname         string                   `json:"bname"`
-	GlobalID      Opt[int32]               `json:"globalId"`
-	Items         []LogicQueueMappingItem  `json:"items"`
-	MappingDetail *TopicQueueMappingDetail `json:"mappingDetail"`
+	Topic         string                   `fastjson:"topic"`
+	Bname         string                   `fastjson:"bname"`
+	GlobalID      Opt[int32]               `fastjson:"globalId"`
+	Items         []LogicQueueMappingItem  `fastjson:"items"`
+	MappingDetail *TopicQueueMappingDetail `fastjson:"mappingDetail"`
 }
 
 // TopicQueueMappingSerializeWrapper: config/topicQueueMapping.json file (5.x only).
 type TopicQueueMappingSerializeWrapper struct {
-	TopicQueueMappingInfoMap fastjson.Map[string, *TopicQueueMappingDetail] `json:"topicQueueMappingInfoMap"`
-	DataVersion              DataVersion                                    `json:"dataVersion"`
+	TopicQueueMappingInfoMap fastjson.Map[string, *TopicQueueMappingDetail] `fastjson:"topicQueueMappingInfoMap"`
+	DataVersion              DataVersion                                    `fastjson:"dataVersion"`
 }
 
 // TopicRemappingDetailWrapper: file written/read by mqadmin static topic commands (not on the wire) (5.x only).
 type TopicRemappingDetailWrapper struct {
-	Topic           string                                            `json:"topic"`
-	Type            string                                            `json:"type"`
-	Epoch           int64                                             `json:"epoch"`
-	BrokerConfigMap fastjson.Map[string, *TopicConfigAndQueueMapping] `json:"brokerConfigMap,empty"`
-	BrokerToMapIn   []string                                          `json:"brokerToMapIn,empty,set"`
-	BrokerToMapOut  []string                                          `json:"brokerToMapOut,empty,set"`
+	Topic           string                                            `fastjson:"topic"`
+	Type            string                                            `fastjson:"type"`
+	Epoch           int64                                             `fastjson:"epoch"`
+	BrokerConfigMap fastjson.Map[string, *TopicConfigAndQueueMapping] `fastjson:"brokerConfigMap,empty"`
+	BrokerToMapIn   []string                                          `fastjson:"brokerToMapIn,empty,set"`
+	BrokerToMapOut  []string                                          `fastjson:"brokerToMapOut,empty,set"`
 }
 
 // TopicRouteData: answer of 105.
 type TopicRouteData struct {
-	OrderTopicConf            string                                       `json:"orderTopicConf"` // broker:queues;…
-	QueueDatas                []QueueData                                  `json:"queueDatas,empty"`
-	BrokerDatas               []BrokerData                                 `json:"brokerDatas,empty"`
-	FilterServerTable         fastjson.Map[string, []string]               `json:"filterServerTable,empty"`
-	TopicQueueMappingByBroker fastjson.Map[string, *TopicQueueMappingInfo] `json:"topicQueueMappingByBroker,v5"` // static topics: broker name → mapping
+	OrderTopicConf            string                                       `fastjson:"orderTopicConf"` // broker:queues;…
+	QueueDatas                []QueueData                                  `fastjson:"queueDatas,empty"`
+	BrokerDatas               []BrokerData                                 `fastjson:"brokerDatas,empty"`
+	FilterServerTable         fastjson.Map[string, []string]               `fastjson:"filterServerTable,empty"`
+	TopicQueueMappingByBroker fastjson.Map[string, *TopicQueueMappingInfo] `fastjson:"topicQueueMappingByBroker,v5"` // static topics: broker name → mapping
 }
 
 // TopicStatsTable: answer of 202.
 type TopicStatsTable struct {
-	TopicPutTps float64                                  `json:"topicPutTps,v5"` // messages per second
-	OffsetTable fastjson.Map[MessageQueue, *TopicOffset] `json:"offsetTable,empty"`
+	TopicPutTps float64                                  `fastjson:"topicPutTps,v5"` // messages per second
+	OffsetTable fastjson.Map[MessageQueue, *TopicOffset] `fastjson:"offsetTable,empty"`
 }
 
 // TransactionMetricsSerializeWrapper: config/transactionMetrics file (not an RPC body) (5.x only).
 type TransactionMetricsSerializeWrapper struct {
-	TransactionCount fastjson.Map[string, *Metric] `json:"transactionCount,empty"`
-	DataVersion      DataVersion                   `json:"dataVersion"`
+	TransactionCount fastjson.Map[string, *Metric] `fastjson:"transactionCount,empty"`
+	DataVersion      DataVersion                   `fastjson:"dataVersion"`
 }
 
 // UnlockBatchRequestBody: request of 42.
 type UnlockBatchRequestBody struct {
-	ConsumerGroup  string         `json:"consumerGroup"`
-	ClientID       string         `json:"clientId"`
-	OnlyThisBroker bool           `json:"onlyThisBroker,v5"`
-	MqSet          []MessageQueue `json:"mqSet,empty,set"`
+	ConsumerGroup  string         `fastjson:"consumerGroup"`
+	ClientID       string         `fastjson:"clientId"`
+	OnlyThisBroker bool           `fastjson:"onlyThisBroker,v5"`
+	MqSet          []MessageQueue `fastjson:"mqSet,empty,set"`
 }
 
 // UserInfo: a user of 5.x authentication (5.x only).
 type UserInfo struct {
-	Username   string `json:"username"`
-	Password   string `json:"password"`
-	UserType   string `json:"userType"`
-	UserStatus string `json:"userStatus"`
+	Username   string `fastjson:"username"`
+	Password   string `fastjson:"password"`
+	UserType   string `fastjson:"userType"`
+	UserStatus string `fastjson:"userStatus"`
 }
 
 // ConsumerFilterManager: config/consumerFilter.json.
 type ConsumerFilterManager struct {
-	FilterDataByTopic fastjson.Map[string, *FilterDataMapByTopic] `json:"filterDataByTopic,empty"`
+	FilterDataByTopic fastjson.Map[string, *FilterDataMapByTopic] `fastjson:"filterDataByTopic,empty"`
 }
 
 // FilterDataMapByTopic: the expression subscriptions of a topic.
 type FilterDataMapByTopic struct {
-	GroupFilterData fastjson.Map[string, *ConsumerFilterData] `json:"groupFilterData,empty"`
-	Topic           string                                    `json:"topic"`
+	GroupFilterData fastjson.Map[string, *ConsumerFilterData] `fastjson:"groupFilterData,empty"`
+	Topic           string                                    `fastjson:"topic"`
 }
 
 // ConsumerFilterData: an expression subscription that the broker keeps while its group is away.
 type ConsumerFilterData struct {
-	ConsumerGroup   string           `json:"consumerGroup"`
-	Topic           string           `json:"topic"`
-	Expression      string           `json:"expression"`
-	ExpressionType  string           `json:"expressionType"`
-	BornTime        int64            `json:"bornTime"`
-	DeadTime        int64            `json:"deadTime"` // 0 while the group is connected
-	Dead            bool             `json:"dead"`     // bornTime <= deadTime
-	BloomFilterData *BloomFilterData `json:"bloomFilterData"`
-	ClientVersion   int64            `json:"clientVersion"`
+	ConsumerGroup   string           `fastjson:"consumerGroup"`
+	Topic           string           `fastjson:"topic"`
+	Expression      string           `fastjson:"expression"`
+	ExpressionType  string           `fastjson:"expressionType"`
+	BornTime        int64            `fastjson:"bornTime"`
+	DeadTime        int64            `fastjson:"deadTime"` // 0 while the group is connected
+	Dead            bool             `fastjson:"dead"`     // bornTime <= deadTime
+	BloomFilterData *BloomFilterData `fastjson:"bloomFilterData"`
+	ClientVersion   int64            `fastjson:"clientVersion"`
 }
 
 // BloomFilterData: bits of a group in the filter of consumequeue_ext.
 type BloomFilterData struct {
-	BitPos []int32 `json:"bitPos,set"`
-	BitNum int32   `json:"bitNum"`
+	BitPos []int32 `fastjson:"bitPos,set"`
+	BitNum int32   `fastjson:"bitNum"`
 }
 
 // ConsumerOrderInfoManager: config/consumerOrderInfo.json: topic@group → queue id → what is in flight (5.x only).
 type ConsumerOrderInfoManager struct {
-	Table fastjson.Map[string, fastjson.Map[int32, *OrderInfo]] `json:"table,empty"`
+	Table fastjson.Map[string, fastjson.Map[int32, *OrderInfo]] `fastjson:"table,empty"`
 }
 
 // OrderInfo: messages of one queue that an orderly POP group holds (5.x only).
 type OrderInfo struct {
-	PopTime               int64                      `json:"popTime"`
-	InvisibleTime         Opt[int64]                 `json:"i,alt=invisibleTime"`
-	OffsetList            []int64                    `json:"o,alt=offsetList"`             // the first absolute, the others as differences to it
-	OffsetNextVisibleTime fastjson.Map[int64, int64] `json:"ot,alt=offsetNextVisibleTime"` // offset → time
-	OffsetConsumedCount   fastjson.Map[int64, int32] `json:"oc,alt=offsetConsumedCount"`   // offset → count
-	LastConsumeTimestamp  int64                      `json:"l,alt=lastConsumeTimestamp"`
-	CommitOffsetBit       int64                      `json:"cm,alt=commitOffsetBit"` // bit n: the n-th offset is acknowledged
-	AttemptID             string                     `json:"a,alt=attemptId"`
+	PopTime               int64                      `fastjson:"popTime"`
+	InvisibleTime         Opt[int64]                 `fastjson:"i,alt=invisibleTime"`
+	OffsetList            []int64                    `fastjson:"o,alt=offsetList"`             // the first absolute, the others as differences to it
+	OffsetNextVisibleTime fastjson.Map[int64, int64] `fastjson:"ot,alt=offsetNextVisibleTime"` // offset → time
+	OffsetConsumedCount   fastjson.Map[int64, int32] `fastjson:"oc,alt=offsetConsumedCount"`   // offset → count
+	LastConsumeTimestamp  int64                      `fastjson:"l,alt=lastConsumeTimestamp"`
+	CommitOffsetBit       int64                      `fastjson:"cm,alt=commitOffsetBit"` // bit n: the n-th offset is acknowledged
+	AttemptID             string                     `fastjson:"a,alt=attemptId"`
 }
 
 // BodyOf makes an empty body for the JSON that travels with a code: a pointer to one of the types of this file or

@@ -14,8 +14,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sort"
+	"strings"
 	"testing"
 )
 
@@ -111,6 +113,40 @@ func TestBodyWireFull(t *testing.T) {
 	if *rewriteBodies {
 		writeLean(t, lean)
 	}
+}
+
+// Every file under store/config in the golden stores, and the static topics.
+func TestConfigFilesFull(t *testing.T) {
+	root := os.Getenv("ROCKETMQ_GOLDEN")
+	stores, _ := filepath.Glob(filepath.Join(root, "store", "*", "store.tar.gz"))
+	n := 0
+	for _, store := range stores {
+		dir := t.TempDir()
+		if out, err := exec.Command("tar", "xzf", store, "-C", dir).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v %s", store, err, out)
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, "store", "config", "*"))
+		for _, file := range files {
+			if configBody[strings.TrimSuffix(filepath.Base(file), ".bak")] == "" {
+				continue // timercheck is binary
+			}
+			checkConfigFile(t, file, strings.Contains(store, "497"))
+			n++
+		}
+	}
+	mappings, _ := filepath.Glob(filepath.Join(root, "ha", "static-topic-*-topicQueueMapping.json"))
+	for _, file := range mappings {
+		link := filepath.Join(t.TempDir(), "topicQueueMapping.json")
+		if err := os.Symlink(file, link); err != nil {
+			t.Fatal(err)
+		}
+		checkConfigFile(t, link, false)
+		n++
+	}
+	if n < 40 {
+		t.Errorf("only %d files", n)
+	}
+	t.Logf("%d files", n)
 }
 
 func writeLean(t *testing.T, lean map[string]string) {

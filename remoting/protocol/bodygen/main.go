@@ -8,7 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-		"log"
+	"log"
 	"os"
 	"strconv"
 	"strings"
@@ -32,7 +32,9 @@ func main() {
 	write(os.Args[3], t.names())
 }
 
-func formatted(src []byte) ([]byte, error) { return format.Source(src, format.Options{}) }
+func formatted(src []byte) ([]byte, error) {
+	return format.Source(src, format.Options{LangVersion: "go1.26", ModulePath: "rocketmq-go"})
+}
 
 func write(file string, src []byte) {
 	src, err := formatted(src)
@@ -239,7 +241,7 @@ func (t *table) class(b *bytes.Buffer, c *class) {
 		fmt.Fprintln(b, c.base)
 	}
 	for _, f := range c.fields {
-		fmt.Fprintf(b, "%s %s `json:\"%s%s\"`", goName(f.name), t.fieldType(f), f.key, tagOptions(f))
+		fmt.Fprintf(b, "%s %s `fastjson:\"%s%s\"`", goName(f.name), t.fieldType(f), f.key, tagOptions(f))
 		if f.doc != "" {
 			fmt.Fprintf(b, " // %s", f.doc)
 		}
