@@ -126,6 +126,9 @@ func TestBrokenFrames(t *testing.T) {
 	if a := readFrame(t, good); string(a.Body) != "still here" {
 		t.Errorf("%+v", a)
 	}
+	for s.Conns() > 1 {
+		time.Sleep(time.Millisecond)
+	}
 	if n := s.Counters().BadFrames; n != int64(len(tests)) {
 		t.Errorf("%d bad frames counted", n)
 	}
@@ -168,6 +171,9 @@ func TestForeignProtocols(t *testing.T) {
 			closes(t, c, 0)
 			c.Close()
 		}
+	}
+	for s.Conns() > 0 {
+		time.Sleep(time.Millisecond)
 	}
 	if n := s.Counters().Foreign; n != 25 {
 		t.Errorf("%d foreign connections counted", n)

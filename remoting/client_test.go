@@ -16,7 +16,9 @@ import (
 
 func TestClientReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := func() *Server { return NewServer(ServerConfig{Dispatcher: NewRoutes(RoutesConfig{}, Route{Code: 1, Handle: echo})}) }
+		server := func() *Server {
+			return NewServer(ServerConfig{Dispatcher: NewRoutes(RoutesConfig{}, Route{Code: 1, Handle: echo})})
+		}
 		s := server()
 		up, dials := true, 0
 		c := NewClient(ClientConfig{Dial: func(context.Context, string) (net.Conn, error) {
@@ -30,13 +32,13 @@ func TestClientReconnects(t *testing.T) {
 			_, err := c.Call(t.Context(), "broker", protocol.NewRequest(1, nil, nil))
 			return err
 		}
-		if call() != nil || call() != nil || dials != 1 {
-			t.Error("two calls over one connection expected", dials)
+		if err := errors.Join(call(), call()); err != nil || dials != 1 {
+			t.Error("two calls over one connection expected", err, dials)
 		}
 		s.Close()
 		up = false
 		synctest.Wait()
-		if call() == nil || call() == nil || dials != 2 {
+		if first, second := call(), call(); first == nil || second == nil || dials != 2 {
 			t.Error("the second call must fail within the pause, without a dial", dials)
 		}
 		for range 100 {
@@ -81,6 +83,7 @@ func TestClientTimeouts(t *testing.T) {
 			t.Error(err)
 		}
 		cancel()
+		synctest.Wait()
 		late.Respond(&protocol.Response{Remark: protocol.Some("too late")})
 		a, err := c.Call(t.Context(), "a", protocol.NewRequest(1, nil, []byte("x")))
 		if err != nil || string(a.Body) != "x" {

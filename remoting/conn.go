@@ -114,6 +114,14 @@ func (c *conn) LocalAddr() netip.AddrPort  { return c.local }
 func (c *conn) Done() <-chan struct{}      { return c.done }
 func (c *conn) Close()                     { c.close(ErrClosed) }
 
+// gone is the error of calls on a closed connection. c.mu is held.
+func (c *conn) gone() error {
+	if c.closed == ErrClosed {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: %w", ErrClosed, c.closed)
+}
+
 // reason is why the connection was closed, nil while it is open.
 func (c *conn) reason() error {
 	c.mu.Lock()
@@ -311,8 +319,8 @@ func (c *conn) Call(ctx context.Context, cmd *protocol.Command) (*protocol.Comma
 	answer := make(chan *protocol.Command, 1)
 	c.mu.Lock()
 	if c.closed != nil {
-		c.mu.Unlock()
-		return nil, c.closed
+		defer c.mu.Unlock()
+		return nil, c.gone()
 	}
 	if c.calls == nil {
 		c.calls = map[int32]chan *protocol.Command{}

@@ -169,11 +169,11 @@ func (s *Server) run(c *conn) {
 	}
 	c.Close()
 	c.in.release(c)
+	s.counters.count(err)
+	s.report(c, err)
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.mu.Unlock()
-	s.counters.count(err)
-	s.report(c, err)
 }
 
 // report logs why a connection ended, if that is worth a line.

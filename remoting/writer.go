@@ -126,7 +126,7 @@ func (c *conn) write(b []byte) {
 // append queues one frame that encode appends; size is a guess of its length. c.mu is held.
 func (c *conn) append(size int, encode func([]byte) ([]byte, error)) error {
 	if c.closed != nil {
-		return c.closed
+		return c.gone()
 	}
 	c.out = c.bufs.grow(c.out, size+frameGuess)
 	before := len(c.out)

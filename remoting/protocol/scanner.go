@@ -189,7 +189,7 @@ var escapes = [256]byte{
 func unescape(b []byte) (r rune, n int) {
 	switch c := b[1]; c {
 	case 'u':
-		r, ok := hex(b, 2, 4)
+		r, ok := hexRune(b, 2, 4)
 		if !ok {
 			return 0, 0
 		}
@@ -197,7 +197,7 @@ func unescape(b []byte) (r rune, n int) {
 			return r, 6
 		}
 		if len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
-			if low, ok := hex(b, 8, 4); ok {
+			if low, ok := hexRune(b, 8, 4); ok {
 				if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
 					return pair, 12
 				}
@@ -205,7 +205,7 @@ func unescape(b []byte) (r rune, n int) {
 		}
 		return '?', 6
 	case 'x':
-		r, ok := hex(b, 2, 2)
+		r, ok := hexRune(b, 2, 2)
 		if !ok {
 			return 0, 0
 		}
@@ -220,7 +220,7 @@ func unescape(b []byte) (r rune, n int) {
 	}
 }
 
-func hex(b []byte, from, n int) (rune, bool) {
+func hexRune(b []byte, from, n int) (rune, bool) {
 	if len(b) < from+n {
 		return 0, false
 	}
