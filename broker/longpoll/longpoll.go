@@ -47,7 +47,7 @@ type Options struct {
 	MaxOffset func(topic string, queueID int32) int64
 	Wake      func(p *Pull) // answers the pull; called by several goroutines
 	Interval  func() time.Duration
-	Limit     int // held pulls; beyond it Hold refuses
+	Limit     int // held pulls
 }
 
 // DefaultLimit is the number of pulls a broker holds at most.
@@ -106,12 +106,12 @@ func New(o Options) *Holder {
 // Held is the number of pulls that are held.
 func (h *Holder) Held() int { return int(h.held.Load()) }
 
-// Hold keeps p until it is woken. It is false when the limit is reached; p is then the caller's again.
-func (h *Holder) Hold(p *Pull) bool {
-	if h.held.Add(1) > int64(h.o.Limit) {
-		h.held.Add(-1)
-		return false
-	}
+// Full tells that the limit is reached. Callers that ask at the same time may go beyond it by a few.
+func (h *Holder) Full() bool { return h.Held() >= h.o.Limit }
+
+// Hold keeps p until it is woken.
+func (h *Holder) Hold(p *Pull) {
+	h.held.Add(1)
 	key := queueKey{p.Topic, p.QueueID}
 	s := h.shard(key)
 	s.mu.Lock()
@@ -126,7 +126,6 @@ func (h *Holder) Hold(p *Pull) bool {
 	if max := h.o.MaxOffset(p.Topic, p.QueueID); max > p.Offset {
 		h.take(key, func(q *Pull) bool { return q == p })
 	}
-	return true
 }
 
 // Arrived wakes the pulls that wait for a. It is called on the store's dispatcher and only moves list entries.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rocketmq-go/compat"
 	"rocketmq-go/config"
 	"rocketmq-go/message"
 	"rocketmq-go/remoting/protocol"
@@ -59,10 +60,11 @@ type Groups interface {
 
 // Options of a Pipeline.
 type Options struct {
-	Store  Store
-	Config func() *config.BrokerValues
-	Topics Topics
-	Groups Groups
+	Profile *compat.Profile
+	Store   Store
+	Config  func() *config.BrokerValues
+	Topics  Topics
+	Groups  Groups
 	// Ordered tells whether a group holds queue locks: it consumes in order, and what it cannot handle is dead.
 	Ordered   func(group string) bool
 	MaxLevel  func() int32 // highest delay level
@@ -74,14 +76,12 @@ type Options struct {
 type Pipeline struct {
 	Options
 	dialect message.Dialect
-	v4      bool
 }
 
 // New makes a pipeline.
 func New(o Options) *Pipeline {
 	p := &Pipeline{Options: o}
-	if o.Config().Own.CompatVersion == config.V497 {
-		p.v4 = true
+	if !o.Profile.BrokerProperties {
 		p.dialect = message.Java49
 	}
 	return p
@@ -110,7 +110,7 @@ func (p *Pipeline) Open(e *Entry, text string) {
 	cfg := p.Config()
 	e.Props.Parse(text)
 	e.Props.Delete(propPopCheck)
-	if !p.v4 {
+	if p.Profile.BrokerProperties {
 		e.Props.Set(propRegion, cfg.RegionID)
 		e.Props.Set(propTrace, strconv.FormatBool(cfg.TraceOn))
 	}
@@ -139,7 +139,7 @@ func (p *Pipeline) Send(e *Entry, r Retry, done func(store.PutResult)) error {
 // identify gives the message its unique id, if it has none, and its cluster.
 func (p *Pipeline) identify(e *Entry) {
 	e.UniqKey = e.Props.Get(message.PropUniqKey)
-	if e.UniqKey == "" && !p.v4 {
+	if e.UniqKey == "" && p.Profile.BrokerProperties {
 		e.id = p.IDs.Append(e.id[:0])
 		e.UniqKey = view(e.id)
 		e.Props.Set(message.PropUniqKey, e.UniqKey)
@@ -149,15 +149,14 @@ func (p *Pipeline) identify(e *Entry) {
 
 // Put stores a message with opened properties: timers and delay levels are decided here.
 func (p *Pipeline) Put(e *Entry, done func(store.PutResult)) error {
-	wait := e.Props.Get(message.PropWait)
 	level, err := p.level(e)
 	if err != nil {
 		return err
 	}
 	if level > 0 {
 		p.delay(e, level)
-	} else if p.v4 && wait != "" {
-		// A 4.9 broker does not write WAIT into the log, unless it writes the properties twice.
+	} else if !p.Profile.KeepWait {
+		// A 4.9 broker writes WAIT into the log only where it writes the properties twice.
 		e.Props.Delete(message.PropWait)
 	}
 	e.encoded = e.Props.Append(e.encoded[:0], p.dialect)

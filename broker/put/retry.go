@@ -14,15 +14,13 @@ import (
 	"rocketmq-go/store"
 )
 
-const faq = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
-
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 func (p *Pipeline) group(name string) (*protocol.SubscriptionGroupConfig, error) {
 	if g := p.Groups.Find(name); g != nil {
 		return g, nil
 	}
-	return nil, protocol.Errorf(protocol.RespSubscriptionGroupNotExist, "subscription group not exist, %s %s", name, faq)
+	return nil, protocol.Errorf(protocol.RespSubscriptionGroupNotExist, "subscription group not exist, %s %s", name, p.Profile.FAQ)
 }
 
 // retry applies the rule for messages that consumers send to their retry topic themselves: one retry too many, or a
@@ -36,7 +34,7 @@ func (p *Pipeline) retry(e *Entry, group string, r Retry) error {
 	if r.Max.Set && r.Version >= retryMaxSinceV349 {
 		max = r.Max.V
 	}
-	if e.ReconsumeTimes > max || !p.v4 && p.Ordered(group) {
+	if e.ReconsumeTimes > max || p.Profile.LockedRetryIsDead && p.Ordered(group) {
 		e.Topic = p.deadTopic(group)
 		e.QueueID = 0
 		e.Props.Set(message.PropDelay, noLevel)

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package api
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"rocketmq-go/broker/put"
+	"rocketmq-go/broker/stats"
+	"rocketmq-go/broker/topic"
+	"rocketmq-go/compat"
+	"rocketmq-go/config"
+	"rocketmq-go/message"
+	"rocketmq-go/remoting"
+	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/store"
+)
+
+// SEND_MESSAGE (10), SEND_MESSAGE_V2 (310, one-letter names) and SEND_BATCH_MESSAGE (320, like 310).
+//
+//   - All three do the same; the field batch (m) decides whether the body is one message or a client batch.
+//   - Every answer that comes from a check says MSG_REGION and TRACE_ON.
+//   - The permission of the topic is not checked, that of the broker only for ordered topics: producers follow routes.
+//   - 4.9 answers code 1 where 5.x has 29.
+type sender struct {
+	config    func() *config.BrokerValues
+	profile   *compat.Profile
+	topics    *topic.Table
+	put       *put.Pipeline
+	stats     *stats.Table
+	storeHost func(remoting.Channel) netip.AddrPort
+	now       func() time.Time
+
+	pool sync.Pool // of *send
+}
+
+const (
+	permWrite = 2
+	permRead  = 4
+
+	sysFlagUnit    = 1 // of topics that clients in unit mode make
+	sysFlagUnitSub = 2 // of their retry topics
+)
+
+// send is one send on its way. It is used again: the steady state allocates nothing.
+type send struct {
+	s        *sender
+	header   protocol.SendMessageRequestHeader
+	v2       protocol.SendMessageRequestHeaderV2
+	entry    put.Entry
+	batch    bool
+	queueID  int32 // that the answer names
+	answer   protocol.SendMessageResponseHeader
+	extra    [2]protocol.Field
+	response protocol.Response
+	msgID    []byte
+	done     func(store.PutResult) // stored
+	outcome
+}
+
+func (s *sender) new() *send {
+	if o, ok := s.pool.Get().(*send); ok {
+		return o
+	}
+	o := &send{s: s}
+	o.done = o.stored
+	return o
+}
+
+func (o *send) release() {
+	o.entry.Reset()
+	o.outcome.reset()
+	o.s.pool.Put(o)
+}
+
+func (s *sender) handle(r *remoting.Request) {
+	o := s.new()
+	if err := o.decode(r); err != nil {
+		o.refuse(r, err)
+		return
+	}
+	cfg := s.config()
+	o.extra[0] = protocol.Field{Key: "MSG_REGION", Value: cfg.RegionID}
+	o.extra[1] = protocol.Field{Key: "TRACE_ON", Value: strconv.FormatBool(cfg.TraceOn)}
+	err := o.check(r, cfg)
+	if err == nil {
+		err = o.store(r)
+	}
+	switch {
+	case err != nil:
+		o.refuse(r, err)
+	case o.ready():
+		r.Reply(o.reply())
+		o.release()
+	default:
+		// The answer waits for the disk or a slave. What it needs of the request must be its own.
+		o.entry.UniqKey = strings.Clone(o.entry.UniqKey)
+		if o.detach(r) {
+			o.finish()
+		}
+	}
+}
+
+// decode reads the header of either form and what no check can do without.
+func (o *send) decode(r *remoting.Request) error {
+	h := &o.header
+	if r.Code == protocol.ReqSendMessage {
+		if err := h.ParseFields(&r.Fields); err != nil {
+			return err
+		}
+	} else {
+		v := &o.v2
+		if err := v.ParseFields(&r.Fields); err != nil {
+			return err
+		}
+		*h = protocol.SendMessageRequestHeader{
+			ProducerGroup: v.A, Topic: v.B, DefaultTopic: v.C, DefaultTopicQueueNums: v.D, QueueID: v.E, SysFlag: v.F,
+			BornTimestamp: v.G, Flag: v.H, Properties: v.I, ReconsumeTimes: v.J, UnitMode: v.K, MaxReconsumeTimes: v.L,
+			Batch: v.M,
+		}
+	}
+	o.batch = h.Batch.V
+	switch {
+	case !h.Topic.Set && o.s.profile.TopicAttributes:
+		return missing("topic")
+	case len(r.Body) == 0:
+		return missing("body")
+	case !h.BornTimestamp.Set:
+		return missing("bornTimestamp")
+	}
+	return nil
+}
+
+// missing answers what Java answers with a NullPointerException's text.
+func missing(field string) error {
+	return protocol.Errorf(protocol.RespSystemError, "request has no %s", field)
+}
+
+// check runs Java's checks in Java's order. It leaves topic and queue in the entry.
+func (o *send) check(r *remoting.Request, cfg *config.BrokerValues) error {
+	s, h := o.s, &o.header
+	if cfg.Store.BrokerRole == config.Slave {
+		return protocol.Errorf(protocol.RespSystemBusy, "[REJECTREQUEST]system busy, start flow control for a while")
+	}
+	if begin := cfg.StartAcceptSendRequestTimeStamp; s.now().UnixMilli() < begin {
+		return protocol.Errorf(protocol.RespSystemError, "broker unable to service, until %s",
+			time.UnixMilli(begin).Format("2006-01-02 15:04:05,000"))
+	}
+	name := h.Topic.V
+	t := s.topics.Get(name)
+	if cfg.BrokerPermission&permWrite == 0 && t != nil && t.Order {
+		return protocol.Errorf(protocol.RespNoPermission, "the broker[%s] sending message is forbidden", cfg.BrokerIP1)
+	}
+	if err := s.topics.Validate(name); err != nil {
+		return err
+	}
+	if !topic.Sendable(name) {
+		return protocol.Errorf(protocol.RespNoPermission, "Sending message to topic[%s] is forbidden.", name)
+	}
+	if t == nil {
+		if t = o.create(name); t == nil {
+			return protocol.Errorf(protocol.RespTopicNotExist, "topic[%s] not exist, apply first please!%s", name, s.profile.FAQ)
+		}
+	}
+	return o.chooseQueue(r, t)
+}
+
+// create makes an unknown topic by the rule of automatic topics; a retry topic is made even where that fails.
+func (o *send) create(name string) *protocol.TopicConfig {
+	h := &o.header
+	var sysFlag int32
+	retry := put.IsRetry(name)
+	switch {
+	case h.UnitMode.V && retry:
+		sysFlag = sysFlagUnitSub
+	case h.UnitMode.V:
+		sysFlag = sysFlagUnit
+	}
+	t, err := o.s.topics.CreateOnSend(name, h.DefaultTopic.V, h.DefaultTopicQueueNums.V, sysFlag)
+	if (err != nil || t == nil) && retry {
+		t = o.s.topics.CreateRetry(name, 1, permRead|permWrite, sysFlag)
+	}
+	return t
+}
+
+func (o *send) chooseQueue(r *remoting.Request, t *protocol.TopicConfig) error {
+	h := &o.header
+	if !h.QueueID.Set {
+		return missing("queueId")
+	}
+	queue := h.QueueID.V
+	if queue >= max(t.WriteQueueNums, t.ReadQueueNums) {
+		return protocol.Errorf(o.s.profile.InvalidParameter, "request queueId[%d] is illegal, %s Producer: %s",
+			queue, describeTopic(t, o.s.profile), r.Channel.RemoteAddr())
+	}
+	if queue < 0 {
+		if t.WriteQueueNums <= 0 {
+			return protocol.Errorf(protocol.RespSystemError, "topic[%s] has no queue to write to", t.TopicName)
+		}
+		queue = rand.Int32N(t.WriteQueueNums)
+	}
+	o.queueID = queue
+	e := &o.entry
+	e.Topic, e.QueueID = t.TopicName, queue
+	if t.TopicFilterType == protocol.MultiTag {
+		e.SysFlag |= message.SysMultiTags
+	}
+	o.batch = h.Batch.V
+	return refuseUnsupported(t, o)
+}
+
+// refuseUnsupported answers what the topic's attributes ask of its messages.
+func refuseUnsupported(t *protocol.TopicConfig, o *send) error {
+	if t.Attributes.Len() == 0 {
+		return nil
+	}
+	if policy, _ := t.Attributes.Get("cleanup.policy"); policy == "COMPACTION" && o.s.profile.TopicAttributes {
+		keys, _ := message.Property([]byte(o.header.Properties.V), message.PropKeys)
+		if strings.TrimSpace(string(keys)) == "" {
+			return protocol.Errorf(protocol.RespMessageIllegal, "Required message key is missing")
+		}
+	}
+	if queue, _ := t.Attributes.Get("queue.type"); queue == "BatchCQ" {
+		return protocol.Errorf(protocol.RespSystemError,
+			"topic[%s] has queue.type=BatchCQ, which this broker cannot store yet", t.TopicName)
+	}
+	return nil
+}
+
+func (o *send) store(r *remoting.Request) error {
+	h, e := &o.header, &o.entry
+	if !h.SysFlag.Set || !h.Flag.Set {
+		return missing("sysFlag or flag")
+	}
+	e.SysFlag |= h.SysFlag.V
+	e.Flag = h.Flag.V
+	e.BornTimestamp = h.BornTimestamp.V
+	e.BornHost = r.Channel.RemoteAddr()
+	e.StoreHost = o.s.storeHost(r.Channel)
+	e.ReconsumeTimes = h.ReconsumeTimes.V
+	e.Body = r.Body
+	o.s.put.Open(e, h.Properties.V)
+	if o.batch {
+		return o.s.put.Batch(e, o.done)
+	}
+	return o.s.put.Send(e, put.Retry{Max: h.MaxReconsumeTimes, Version: r.Version}, o.done)
+}
+
+// stored is called by the store, on this goroutine or a later one.
+func (o *send) stored(r store.PutResult) {
+	if o.put(r) {
+		o.finish()
+	}
+}
+
+func (o *send) finish() {
+	o.responder.Respond(o.reply())
+	o.release()
+}
+
+// reply makes the answer to a message that reached the store.
+func (o *send) reply() *protocol.Response {
+	o.response = protocol.Response{Extra: o.extra[:]}
+	if err := o.s.put.Answer(o.result.Status); err != nil {
+		fail(&o.response, err)
+		return &o.response
+	}
+	o.response.Code = put.Code(o.result.Status)
+	e := &o.entry
+	o.msgID = o.msgID[:0]
+	if len(o.result.Offsets) > 0 {
+		for i, offset := range o.result.Offsets {
+			if i > 0 {
+				o.msgID = append(o.msgID, ',')
+			}
+			o.msgID = message.AppendOffsetID(o.msgID, e.StoreHost, offset)
+		}
+	} else {
+		o.msgID = message.AppendOffsetID(o.msgID, e.StoreHost, o.result.PhyOffset)
+	}
+	o.answer = protocol.SendMessageResponseHeader{
+		MsgID:       protocol.Some(view(o.msgID)),
+		QueueID:     protocol.Some(o.queueID),
+		QueueOffset: protocol.Some(o.result.QueueOffset),
+	}
+	if e.UniqKey != "" {
+		o.answer.TransactionID = protocol.Some(e.UniqKey)
+	}
+	o.response.Header = &o.answer
+	o.s.stats.Put(e.Topic, max(1, len(o.result.Offsets)), int(o.result.Size))
+	return &o.response
+}
+
+// refuse answers a send that did not reach the store.
+func (o *send) refuse(r *remoting.Request, err error) {
+	o.response = protocol.Response{}
+	if o.entry.Topic != "" || o.extra[0].Key != "" {
+		o.response.Extra = o.extra[:]
+	}
+	fail(&o.response, err)
+	r.Reply(&o.response)
+	o.release()
+}

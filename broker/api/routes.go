@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+// Package api answers the requests that a broker gets: it decodes them, asks the services, and encodes what they say.
+// Rules live in the services. The handlers of the data path stand in one file per family, named after its lowest code;
+// those for tools are grouped by what they are about.
+package api
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"rocketmq-go/broker/client"
+	"rocketmq-go/broker/group"
+	"rocketmq-go/broker/lock"
+	"rocketmq-go/broker/longpoll"
+	"rocketmq-go/broker/offset"
+	"rocketmq-go/broker/put"
+	"rocketmq-go/broker/schedule"
+	"rocketmq-go/broker/stats"
+	"rocketmq-go/broker/topic"
+	"rocketmq-go/compat"
+	"rocketmq-go/config"
+	"rocketmq-go/remoting"
+	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/store"
+)
+
+// Store is what the handlers ask of the store; see store.API.
+type Store interface {
+	Get(dst []byte, r store.GetRequest) ([]byte, store.GetResult)
+	MinOffset(topic string, queueID int32) int64
+	MaxOffset(topic string, queueID int32) int64
+	OffsetByTime(topic string, queueID int32, ms int64, b store.Boundary) int64
+	StoreTime(topic string, queueID int32, offset int64) int64
+	Unit(topic string, queueID int32, offset int64) (store.Unit, bool)
+	Record(dst []byte, phyOffset int64, size int32) ([]byte, bool)
+	InMemory(topic string, queueID int32, offset int64) bool
+	QueryIndex(topic, key string, max int, beginMs, endMs int64) store.IndexResult
+	DeleteTopics(topics []string)
+}
+
+// Services are everything that handlers use.
+type Services struct {
+	Config    *config.Broker
+	Profile   *compat.Profile
+	Store     Store
+	Topics    *topic.Table
+	Groups    *group.Table
+	Offsets   *offset.Store
+	Consumers *client.Consumers
+	Producers *client.Producers
+	Locks     *lock.Table
+	Schedule  *schedule.Service
+	Put       *put.Pipeline
+	Stats     *stats.Table
+	// StoreHost is the address that messages of a connection are stored under.
+	StoreHost func(remoting.Channel) netip.AddrPort
+	// Runtime is the table of code 28.
+	Runtime func() map[string]string
+	Started time.Time
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Table is the broker's one table of request codes, and what belongs to it.
+type Table struct {
+	*remoting.Routes
+	Holder *longpoll.Holder // of the pulls that found nothing; the broker runs it
+}
+
+// New makes the table.
+func New(s Services) *Table {
+	holder := &longpoll.Holder{}
+	values := s.Config.Load
+	send := &sender{
+		config: values, profile: s.Profile, topics: s.Topics, put: s.Put, stats: s.Stats, storeHost: s.StoreHost, now: s.Now,
+	}
+	pull := &puller{
+		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
+		consumers: s.Consumers, stats: s.Stats, now: s.Now,
+	}
+	holder = longpoll.New(longpoll.Options{
+		Now: s.Now, MaxOffset: s.Store.MaxOffset, Wake: pull.wake, Limit: values().Own.MaxHeldPulls,
+		Interval: func() time.Duration {
+			if v := values(); !v.LongPollingEnable {
+				return config.Millis(v.ShortPollingTimeMills)
+			}
+			return holdInterval
+		},
+	})
+	pull.holder = holder
+	back := &sendBack{put: s.Put, stats: s.Stats, storeHost: s.StoreHost}
+	offsets := &offsets{
+		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
+	}
+	clients := &clients{config: values, profile: s.Profile, consumers: s.Consumers, producers: s.Producers}
+	locks := &locks{table: s.Locks}
+	topics := &topics{
+		profile: s.Profile, table: s.Topics, offsets: s.Offsets, store: s.Store, started: s.Started.UnixMilli(),
+	}
+	groups := &groups{
+		profile: s.Profile, table: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
+		address: func(ch remoting.Channel) string { return s.StoreHost(ch).String() },
+	}
+	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}
+	queries := &queries{
+		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, offsets: s.Offsets, consumers: s.Consumers,
+		schedule: s.Schedule, stats: s.Stats, now: s.Now,
+	}
+	tools := &consumerTools{
+		config: values, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
+		log: s.Log,
+	}
+	routes := remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log},
+		raw(protocol.ReqSendMessage, send.handle),
+		raw(protocol.ReqSendMessageV2, send.handle),
+		raw(protocol.ReqSendBatchMessage, send.handle),
+		mainOnly(raw(protocol.ReqPullMessage, pull.handle)),
+		mainOnly(raw(protocol.ReqLitePullMessage, pull.handle)),
+		raw(protocol.ReqConsumerSendMsgBack, back.handle),
+
+		inline(protocol.ReqQueryConsumerOffset, offsets.query),
+		inline(protocol.ReqUpdateConsumerOffset, offsets.update),
+		pooled(protocol.ReqSearchOffsetByTimestamp, offsets.search),
+		inline(protocol.ReqGetMaxOffset, offsets.max),
+		inline(protocol.ReqGetMinOffset, offsets.min),
+		pooled(protocol.ReqGetEarliestMsgStoretime, offsets.earliest),
+
+		inline(protocol.ReqHeartBeat, clients.heartbeat),
+		inline(protocol.ReqUnregisterClient, clients.unregister),
+		inline(protocol.ReqGetConsumerListByGroup, clients.consumerList),
+		inline(protocol.ReqCheckClientConfig, clients.check),
+		inline(protocol.ReqGetConsumerConnectionList, clients.consumerConnections),
+		inline(protocol.ReqGetProducerConnectionList, clients.producerConnections),
+		inline(protocol.ReqGetAllProducerInfo, clients.producerTable),
+		inline(protocol.ReqLockBatchMq, locks.lock),
+		inline(protocol.ReqUnlockBatchMq, locks.unlock),
+
+		pooled(protocol.ReqUpdateAndCreateTopic, topics.update),
+		pooled(protocol.ReqUpdateAndCreateTopicList, topics.updateList),
+		pooled(protocol.ReqDeleteTopicInBroker, topics.delete),
+		pooled(protocol.ReqGetAllTopicConfig, topics.all),
+		inline(protocol.ReqGetTopicConfig, topics.get),
+		inline(protocol.ReqGetSystemTopicListFromBroker, topics.system),
+
+		pooled(protocol.ReqUpdateAndCreateSubscriptiongroup, groups.update),
+		pooled(protocol.ReqUpdateAndCreateSubscriptiongroupList, groups.updateList),
+		pooled(protocol.ReqDeleteSubscriptiongroup, groups.delete),
+		pooled(protocol.ReqGetAllSubscriptiongroupConfig, groups.all),
+		inline(protocol.ReqGetSubscriptiongroupConfig, groups.get),
+		inline(protocol.ReqUpdateAndGetGroupForbidden, groups.forbidden),
+		pooled(protocol.ReqQueryTopicConsumeByWho, groups.consumersOf),
+		pooled(protocol.ReqQueryTopicsByConsumer, groups.topicsOf),
+		inline(protocol.ReqQuerySubscriptionByConsumer, groups.subscription),
+
+		pooled(protocol.ReqUpdateBrokerConfig, configs.update),
+		pooled(protocol.ReqGetBrokerConfig, configs.get),
+		pooled(protocol.ReqGetBrokerRuntimeInfo, configs.runtimeInfo),
+
+		pooled(protocol.ReqQueryMessage, queries.byKey),
+		pooled(protocol.ReqViewMessageByID, queries.byOffset),
+		pooled(protocol.ReqQueryConsumeQueue, queries.consumeQueue),
+		pooled(protocol.ReqGetTopicStatsInfo, queries.topicStats),
+		pooled(protocol.ReqGetConsumeStats, queries.consumeStats),
+		pooled(protocol.ReqQueryConsumeTimeSpan, queries.timeSpan),
+		pooled(protocol.ReqViewBrokerStatsData, queries.statistics),
+		pooled(protocol.ReqGetAllConsumerOffset, queries.allOffsets),
+		pooled(protocol.ReqGetAllDelayOffset, queries.delayOffsets),
+		pooled(protocol.ReqCloneGroupOffset, queries.cloneOffsets),
+
+		pooled(protocol.ReqInvokeBrokerToResetOffset, tools.reset),
+		remoting.Route{Code: protocol.ReqInvokeBrokerToGetConsumerStatus, Handle: tools.status, Mode: remoting.Pool},
+		remoting.Route{Code: protocol.ReqGetConsumerRunningInfo, Handle: tools.runningInfo, Mode: remoting.Pool},
+		remoting.Route{Code: protocol.ReqConsumeMessageDirectly, Handle: tools.consumeDirectly, Mode: remoting.Pool},
+		inline(protocol.ReqRecallMessage, recallOff(values)),
+	)
+	return &Table{Routes: routes, Holder: holder}
+}
+
+// holdInterval is the pause between two looks through all held pulls.
+const holdInterval = 5 * time.Second
+
+func raw(code int32, handle func(*remoting.Request)) remoting.Route {
+	return remoting.Route{Code: code, Raw: handle}
+}
+
+func inline(code int32, h handler) remoting.Route {
+	return remoting.Route{Code: code, Handle: h.handle, Mode: remoting.Inline}
+}
+
+func pooled(code int32, h handler) remoting.Route {
+	return remoting.Route{Code: code, Handle: h.handle, Mode: remoting.Pool}
+}
+
+func mainOnly(r remoting.Route) remoting.Route {
+	r.MainOnly = true
+	return r
+}
+
+// recallOff is the answer of a Java broker that recalls nothing, which is its default.
+func recallOff(values func() *config.BrokerValues) handler {
+	return func(*remoting.Request) (*protocol.Response, error) {
+		resp := &protocol.Response{
+			Header: &protocol.RecallMessageResponseHeader{},
+			Extra:  []protocol.Field{{Key: "MSG_REGION", Value: values().RegionID}},
+		}
+		fail(resp, protocol.Errorf(protocol.RespNoPermission, "recall failed, operation is forbidden"))
+		return resp, nil
+	}
+}

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+// Package registration makes a broker known to its name servers.
+//
+// Each name server has its own goroutine, which registers the whole topic table (code 103) at the start, every period,
+// and at once when the connection was lost. A change of topics is told to all at once with the changed topics only; a
+// name server that refuses that, because it has just been started and knows nothing, gets the whole table. At the end
+// the broker unregisters (104).
+package registration
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"rocketmq-go/compat"
+	"rocketmq-go/compat/fastjson"
+	"rocketmq-go/remoting"
+	"rocketmq-go/remoting/protocol"
+)
+
+// Options of a Registrar.
+type Options struct {
+	Client  *remoting.Client
+	Profile *compat.Profile
+	Broker  func() Broker
+	// Servers are the addresses of the name servers at this moment; host names are resolved at each connect.
+	Servers func() []string
+	// Topics gives the whole table with its version, to be sent as it is. The registrar does not change it.
+	Topics func() *protocol.TopicConfigSerializeWrapper
+	// Order is told which topics the name servers' ORDER_TOPIC_CONFIG lists.
+	Order   func(topics []string)
+	Period  func() time.Duration // between two registrations; Java keeps it within 10 s and 60 s
+	Timeout func() time.Duration // of one registration
+	Log     *slog.Logger
+}
+
+// Broker is who registers.
+type Broker struct {
+	Cluster, Name string
+	ID            int64
+	// Address gives the address that clients shall use, given the local host of the connection to the name server.
+	Address   func(localHost string) string
+	HAAddress func(localHost string) string
+	// Permission is ANDed with that of each topic.
+	Permission int32
+}
+
+const (
+	minPeriod = 10 * time.Second
+	maxPeriod = 60 * time.Second
+	// retryMin and retryMax bound the pause after a registration that failed. A name server that comes back shall
+	// know its brokers within a second.
+	retryMin = 50 * time.Millisecond
+	retryMax = 800 * time.Millisecond
+	// announceTimeout is how long a change of topics waits for the name servers. Who is slower gets the whole table.
+	announceTimeout = time.Second
+)
+
+// Registrar keeps a broker registered.
+type Registrar struct {
+	o Options
+
+	mu      sync.Mutex
+	servers map[string]*server
+	order   map[string][]string // what each server's ORDER_TOPIC_CONFIG lists
+	ctx     context.Context     // of Run
+	running sync.WaitGroup
+}
+
+// server is one name server.
+type server struct {
+	r     *Registrar
+	addr  string
+	turn  chan struct{} // holds a token: one registration at a time, so that they arrive in order
+	again chan struct{} // asks for a whole registration
+	stop  context.CancelFunc
+	first chan struct{} // closed after the first attempt
+
+	// With the token:
+	known bool // it has had the whole table over the present connection
+	host  string
+}
+
+// New makes a registrar; it does nothing before Run.
+func New(o Options) *Registrar {
+	return &Registrar{o: o, servers: map[string]*server{}, order: map[string][]string{}}
+}
+
+// Run keeps the broker registered until ctx ends.
+func (r *Registrar) Run(ctx context.Context) error {
+	defer r.running.Wait()
+	r.Start(ctx)
+	check := time.NewTicker(minPeriod)
+	defer check.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-check.C:
+			r.reconcile()
+		}
+	}
+}
+
+// Start begins to register; Run does so too. It is there for callers that want to wait for the first registration.
+func (r *Registrar) Start(ctx context.Context) {
+	r.mu.Lock()
+	started := r.ctx != nil
+	if !started {
+		r.ctx = ctx
+	}
+	r.mu.Unlock()
+	if !started {
+		r.reconcile()
+	}
+}
+
+// reconcile starts and ends the goroutines of name servers that came or went.
+func (r *Registrar) reconcile() {
+	want := r.o.Servers()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for addr, s := range r.servers {
+		if !slices.Contains(want, addr) {
+			s.stop()
+			delete(r.servers, addr)
+			delete(r.order, addr)
+		}
+	}
+	for _, addr := range want {
+		if r.servers[addr] != nil {
+			continue
+		}
+		ctx, cancel := context.WithCancel(r.ctx)
+		s := &server{
+			r: r, addr: addr, turn: make(chan struct{}, 1), again: make(chan struct{}, 1), first: make(chan struct{}),
+			stop: cancel,
+		}
+		s.turn <- struct{}{}
+		r.servers[addr] = s
+		r.running.Go(func() {
+			defer cancel()
+			s.run(ctx)
+		})
+	}
+}
+
+func (r *Registrar) all() []*server {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*server, 0, len(r.servers))
+	for _, s := range r.servers {
+		all = append(all, s)
+	}
+	return all
+}
+
+// Wait returns when every name server has been tried once, or ctx ends.
+func (r *Registrar) Wait(ctx context.Context) {
+	for _, s := range r.all() {
+		select {
+		case <-s.first:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Again asks for a whole registration at all name servers, soon.
+func (r *Registrar) Again() {
+	for _, s := range r.all() {
+		s.wantAll()
+	}
+}
+
+func (s *server) wantAll() {
+	select {
+	case s.again <- struct{}{}:
+	default:
+	}
+}
+
+// run registers until ctx ends.
+func (s *server) run(ctx context.Context) {
+	pause := retryMin
+	first := s.first
+	for {
+		ch, err := s.registerAll(ctx)
+		if first != nil {
+			close(first)
+			first = nil
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		wait := min(max(s.r.o.Period(), minPeriod), maxPeriod)
+		var lost <-chan struct{}
+		if err != nil {
+			if pause == retryMin {
+				s.r.o.Log.Warn("registration at the name server failed", "namesrv", s.addr, "error", err)
+			}
+			wait = pause
+			pause = min(2*pause, retryMax)
+		} else {
+			pause = retryMin
+			lost = ch.Done()
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-s.again:
+		case <-lost:
+			s.r.o.Log.Warn("connection to the name server lost", "namesrv", s.addr)
+		}
+		timer.Stop()
+	}
+}
+
+func (s *server) lock(ctx context.Context) error {
+	select {
+	case <-s.turn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *server) unlock() { s.turn <- struct{}{} }
+
+// registerAll sends the whole table.
+func (s *server) registerAll(ctx context.Context) (remoting.Channel, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.r.o.Timeout())
+	defer cancel()
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	s.known = false
+	ch, err := s.r.o.Client.Channel(ctx, s.addr)
+	if err != nil {
+		s.unlock()
+		return nil, err
+	}
+	s.host = ch.LocalAddr().Addr().Unmap().String()
+	order, err := s.register(ctx, ch, s.r.o.Topics())
+	s.known = err == nil
+	s.unlock()
+	// The order topics may change topics, which are then announced: not with the token in hand.
+	s.r.ordered(s.addr, order)
+	return ch, err
+}
+
+// register sends a table and returns what the name server says of order topics. The token is held.
+func (s *server) register(ctx context.Context, ch remoting.Channel, t *protocol.TopicConfigSerializeWrapper) (order []byte, err error) {
+	answer, err := ch.Call(ctx, s.request(t))
+	if err != nil {
+		return nil, err
+	}
+	if answer.Code != protocol.RespSuccess {
+		return nil, fmt.Errorf("code %d: %s", answer.Code, answer.Remark.V)
+	}
+	return answer.Body, nil
+}
+
+// request is REGISTER_BROKER with a table of topics.
+func (s *server) request(t *protocol.TopicConfigSerializeWrapper) *protocol.Command {
+	b := s.r.o.Broker()
+	body := &protocol.RegisterBrokerBody{FilterServerList: []string{}}
+	w := &body.TopicConfigSerializeWrapper
+	w.DataVersion = t.DataVersion
+	w.TopicConfigTable = fastjson.MapOf[string, *protocol.TopicConfig](t.TopicConfigTable.Len())
+	for name, cfg := range t.TopicConfigTable.All() {
+		if cfg.Perm&b.Permission != cfg.Perm {
+			limited := *cfg
+			limited.Perm &= b.Permission
+			cfg = &limited
+		}
+		w.TopicConfigTable.Set(name, cfg)
+	}
+	w.TopicQueueMappingDetailMap.Clear()
+	w.TopicQueueMappingInfoMap.Clear()
+	cmd := &protocol.Command{
+		Code: protocol.ReqRegisterBroker,
+		Body: fastjson.Options{Omit: s.r.o.Profile.OmitJSON}.Marshal(body),
+	}
+	header := protocol.RegisterBrokerRequestHeader{
+		BrokerName:   protocol.Some(b.Name),
+		BrokerAddr:   protocol.Some(b.Address(s.host)),
+		ClusterName:  protocol.Some(b.Cluster),
+		HaServerAddr: protocol.Some(b.HAAddress(s.host)),
+		BrokerID:     protocol.Some(b.ID),
+		BodyCrc32:    protocol.Some(int32(crc32.ChecksumIEEE(cmd.Body) & 0x7FFFFFFF)),
+	}
+	if s.r.o.Profile.ActingMasters {
+		header.EnableActingMaster = protocol.Some(false)
+	}
+	header.AppendFields(&cmd.Fields)
+	return cmd
+}
+
+// ordered takes the list of order topics from an answer; an empty body means that the name server has none.
+func (r *Registrar) ordered(addr string, body []byte) {
+	if len(body) == 0 {
+		return
+	}
+	var kv protocol.KVTable
+	if err := fastjson.Unmarshal(body, &kv); err != nil {
+		r.o.Log.Warn("order topics of the name server not understood", "namesrv", addr, "error", err)
+		return
+	}
+	topics := []string{}
+	for name := range kv.Table.All() {
+		if name != "" {
+			topics = append(topics, name)
+		}
+	}
+	r.mu.Lock()
+	r.order[addr] = topics
+	var all []string
+	for _, list := range r.order {
+		all = append(all, list...)
+	}
+	r.mu.Unlock()
+	slices.Sort(all)
+	r.o.Order(slices.Compact(all))
+}
+
+// Changed tells the name servers of changed topics, and waits for them for a short time.
+func (r *Registrar) Changed(topics []string) {
+	all := r.all()
+	if len(all) == 0 {
+		return
+	}
+	table := r.o.Topics()
+	part := &protocol.TopicConfigSerializeWrapper{DataVersion: table.DataVersion}
+	part.TopicConfigTable.Clear()
+	for _, name := range topics {
+		if cfg, ok := table.TopicConfigTable.Get(name); ok {
+			part.TopicConfigTable.Set(name, cfg)
+		}
+	}
+	if part.TopicConfigTable.Len() == 0 {
+		return
+	}
+	r.mu.Lock()
+	ctx, cancel := context.WithTimeout(r.ctx, min(announceTimeout, r.o.Timeout()))
+	r.mu.Unlock()
+	defer cancel()
+	var told sync.WaitGroup
+	for _, s := range all {
+		told.Go(func() {
+			if err := s.announce(ctx, part); err != nil {
+				s.wantAll()
+			}
+		})
+	}
+	told.Wait()
+}
+
+// announce sends a part of the table. A name server that has not had the whole table yet will get it anyway.
+func (s *server) announce(ctx context.Context, part *protocol.TopicConfigSerializeWrapper) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	if !s.known {
+		return nil
+	}
+	ch, err := s.r.o.Client.Channel(ctx, s.addr)
+	if err == nil {
+		_, err = s.register(ctx, ch, part)
+	}
+	if err != nil {
+		s.r.o.Log.Info("name server does not take changed topics, it gets all of them", "namesrv", s.addr, "error", err)
+	}
+	return err
+}
+
+// Unregister takes the broker out of the name servers' tables. Call it when Run has ended.
+func (r *Registrar) Unregister(ctx context.Context) {
+	var told sync.WaitGroup
+	for _, s := range r.all() {
+		told.Go(func() {
+			if err := s.unregister(ctx); err != nil {
+				r.o.Log.Warn("not unregistered at the name server", "namesrv", s.addr, "error", err)
+			}
+		})
+	}
+	told.Wait()
+}
+
+func (s *server) unregister(ctx context.Context) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	if !s.known {
+		return nil
+	}
+	b := s.r.o.Broker()
+	cmd := &protocol.Command{Code: protocol.ReqUnregisterBroker}
+	header := protocol.UnRegisterBrokerRequestHeader{
+		BrokerName:  protocol.Some(b.Name),
+		BrokerAddr:  protocol.Some(b.Address(s.host)),
+		ClusterName: protocol.Some(b.Cluster),
+		BrokerID:    protocol.Some(b.ID),
+	}
+	header.AppendFields(&cmd.Fields)
+	_, err := s.r.o.Client.Call(ctx, s.addr, cmd)
+	return err
+}

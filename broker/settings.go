@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package broker
+
+import (
+	"strings"
+	"time"
+
+	"rocketmq-go/config"
+	"rocketmq-go/store"
+)
+
+// storeConfig is what the configuration says of the store.
+func (b *Broker) storeConfig(levels []time.Duration) store.Config {
+	v := b.values()
+	s := &v.Store
+	return store.Config{
+		Dir:                        s.StorePathRootDir,
+		CommitLogDir:               s.CommitLogPath(),
+		CommitLogFileSize:          int64(s.MappedFileSizeCommitLog),
+		ConsumeQueueFileSize:       int64(s.ConsumeQueueFileSize()),
+		IndexSlots:                 int32(s.MaxHashSlotNum),
+		IndexUnits:                 int32(s.MaxIndexNum),
+		IndexDisabled:              !s.MessageIndexEnable,
+		IndexSafe:                  s.MessageIndexSafe,
+		MaxMessageSize:             int32(s.MaxMessageSize),
+		SyncFlush:                  s.FlushDiskType == config.SyncFlush,
+		SyncFlushTimeout:           config.Millis(s.SyncFlushTimeout),
+		FlushInterval:              config.Millis(s.FlushIntervalCommitLog),
+		FlushLeastPages:            s.FlushCommitLogLeastPages,
+		FlushThoroughInterval:      config.Millis(s.FlushCommitLogThoroughInterval),
+		QueueFlushInterval:         config.Millis(s.FlushIntervalConsumeQueue),
+		QueueFlushLeastPages:       s.FlushConsumeQueueLeastPages,
+		QueueFlushThoroughInterval: config.Millis(s.FlushConsumeQueueThoroughInterval),
+		NoCheckCRCOnRecover:        !s.CheckCRCOnRecover,
+		EnableLMQ:                  s.EnableLmq,
+		EnableMultiDispatch:        s.EnableMultiDispatch,
+		MaxLMQ:                     s.MaxLmqConsumeQueueNum,
+		AppendPropCRC:              s.EnabledAppendPropCRC,
+		ForceVerifyPropCRC:         s.ForceVerifyPropCRC,
+		Compat49:                   b.compat49(),
+		PageCacheBusyTimeout:       config.Millis(s.OsPageCacheBusyTimeOutMills),
+		DelayLevels:                func() []time.Duration { return levels },
+		Now:                        b.o.Now,
+		Log:                        b.log,
+		Arrived:                    b.arrived,
+	}
+}
+
+// nameServers are the addresses that namesrvAddr lists.
+func (b *Broker) nameServers() []string {
+	var list []string
+	for addr := range strings.SplitSeq(b.values().NamesrvAddr, ";") {
+		if addr = strings.TrimSpace(addr); addr != "" {
+			list = append(list, addr)
+		}
+	}
+	return list
+}
