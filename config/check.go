@@ -126,17 +126,3 @@ func effect(keys []*Key) string {
 	}
 	return best
 }
-
-// WriteTable lists all keys of a role with type, default and effect, one line per key, for documentation.
-func WriteTable(w io.Writer, keys []Key) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for i := range keys {
-		k := &keys[i]
-		version := k.Default
-		if k.Default497 != k.Default {
-			version += " (4.9.7: " + k.Default497 + ")"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.Object, k.Name, k.Type, version, effect([]*Key{k}))
-	}
-	return table.Flush()
-}

@@ -50,13 +50,3 @@ func TestCheckExplains(t *testing.T) {
 		t.Error(code, b.String())
 	}
 }
-
-func TestWriteTable(t *testing.T) {
-	var b strings.Builder
-	if err := WriteTable(&b, mustLoad(t, "").Keys()); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(b.String(), "\n"); n < 480 || !strings.Contains(b.String(), "30000 (4.9.7: 60000)") {
-		t.Errorf("%d lines", n)
-	}
-}

@@ -23,11 +23,11 @@ type Config[T any] struct {
 	keys    []Key
 	version string // compatVersion, fixed at start
 	file    string // -c
-	home    string // user.home
 	blocked map[string]bool
 	now     func() time.Time
 
-	current atomic.Pointer[state[T]]
+	launched *state[T] // as -p shows it
+	current  atomic.Pointer[state[T]]
 
 	mu          sync.Mutex // held by writers
 	subscribers []func(old, new *T, keys []string)
@@ -44,14 +44,15 @@ type role[T any] struct {
 	name      string
 	objects   func(*T) []object
 	own       func(*T) *OwnConfig
-	preset    func(*T)                       // the launcher's values, before the file
-	normalise func(*T)                       // what setters do beyond storing
-	finish    func(*T, *loader) error        // derived values and checks, after the file
-	refuse    func(*T) error                 // what cannot be enforced yet
-	storeFile func(v *T, home string) string // where hot update writes without -c
-	blocked   []string                       // keys hot update refuses, besides configBlackList
-	blackList func(*T) string                // configBlackList
-	remark497 string                         // answer to a blocked key in 4.9.7
+	preset    func(*T)                // the launcher's values, before the file
+	normalise func(*T)                // what setters do beyond storing
+	finish    func(*T, *loader) error // derived values and checks, after the file
+	construct func(*T)                // what building the server changes, which -p does not show
+	refuse    func(*T) error          // what cannot be enforced yet
+	storeFile func(*T) string         // where hot update writes without -c
+	blocked   []string                // keys hot update refuses, besides configBlackList
+	blackList func(*T) string         // configBlackList
+	remark497 string                  // answer to a blocked key in 4.9.7
 }
 
 // state is one immutable version of the configuration.

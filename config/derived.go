@@ -6,6 +6,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -76,4 +77,15 @@ func (v *BrokerValues) normalise() {
 	default:
 		*p = 1000
 	}
+}
+
+// sizeBitMaps computes the length of the SQL92 filters' bit maps from the Bloom filter they come from, as Java does while
+// it builds the broker: the bits for n entries with an error rate of f, in whole bytes.
+func (v *BrokerValues) sizeBitMaps() {
+	n, f := float64(v.ExpectConsumerNumUseFilter), float64(v.MaxErrorRateOfBloomFilter)/100
+	if n < 1 || f <= 0 || f >= 1 {
+		return
+	}
+	bits := math.Ceil(n * math.Log2(1/f) * math.Log2E)
+	v.Store.BitMapLengthConsumeQueueExt = int(math.Ceil(bits/8)) * 8
 }

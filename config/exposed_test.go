@@ -46,7 +46,6 @@ brokerIP2 = 127.0.0.1
 bindAddress = 127.0.0.1
 listenPort : 21011
 namesrvAddr 127.0.0.1:21000
-bitMapLengthConsumeQueueExt=112
 brokerFastFailureEnable=false
 defaultTopicQueueNums=2
 enablePropertyFilter=true

@@ -97,7 +97,7 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 	if err := l.readFile(); err != nil {
 		return nil, nil, err
 	}
-	c := &Config[T]{role: r, file: o.File, home: l.host.home, now: o.Now}
+	c := &Config[T]{role: r, file: o.File, now: o.Now}
 	if c.version = cmp.Or(trim(l.given["compatVersion"]), o.CompatVersion, V533); c.version != V533 && c.version != V497 {
 		return nil, nil, &ExitError{ExitBadValue, fmt.Sprintf("compatVersion=%s: must be %s or %s", c.version, V533, V497)}
 	}
@@ -112,6 +112,8 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 		return nil, l.warnings, err
 	}
 	c.blocked = blockedKeys(r, &s.values)
+	c.launched = s.clone()
+	r.construct(&s.values)
 	c.current.Store(s)
 	return c, l.warnings, r.refuse(&s.values)
 }

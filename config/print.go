@@ -10,10 +10,9 @@ import (
 )
 
 // Print writes the configuration as -p does, one log line per key in the order of Java's declarations; important
-// restricts it to the keys of -m. Strings that are null are shown as empty.
+// restricts it to the keys of -m. Strings that are null are shown as empty. The values are those of the start.
 func (c *Config[T]) Print(w io.Writer, important bool) error {
-	s := c.current.Load()
-	values := s.values
+	values := c.launched.values
 	objects := c.role.objects(&values)
 	stamp := c.now().In(time.FixedZone("GMT+8", 8*60*60)).Format(time.DateTime)
 	out := bufio.NewWriter(w)

@@ -28,9 +28,10 @@ func brokerRole() role[BrokerValues] {
 		},
 		normalise: (*BrokerValues).normalise,
 		finish:    finishBroker,
+		construct: (*BrokerValues).sizeBitMaps,
 		refuse:    refuseBroker,
-		storeFile: func(_ *BrokerValues, home string) string {
-			return filepath.Join(home, "store/config/broker.properties")
+		storeFile: func(v *BrokerValues) string {
+			return filepath.Join(v.Store.StorePathRootDir, "config", "broker.properties")
 		},
 		blocked:   []string{"brokerConfigPath", "rocketmqHome", "configBlackList"},
 		blackList: func(v *BrokerValues) string { return v.ConfigBlackList },
@@ -44,6 +45,7 @@ func namesrvRole() role[NamesrvValues] {
 		own:       (*NamesrvValues).own,
 		preset:    func(v *NamesrvValues) { v.Server.ListenPort = NamesrvPort },
 		normalise: func(*NamesrvValues) {},
+		construct: func(*NamesrvValues) {},
 		finish: func(v *NamesrvValues, l *loader) error {
 			if l.options.File != "" {
 				v.ConfigStorePath = l.options.File
@@ -51,7 +53,7 @@ func namesrvRole() role[NamesrvValues] {
 			return checkPort(v.Server.ListenPort)
 		},
 		refuse:    refuseNamesrv,
-		storeFile: func(v *NamesrvValues, _ string) string { return v.ConfigStorePath },
+		storeFile: func(v *NamesrvValues) string { return v.ConfigStorePath },
 		blocked:   []string{"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"},
 		blackList: func(v *NamesrvValues) string { return v.ConfigBlackList },
 		remark497: "Can not update config path",

@@ -160,11 +160,11 @@ func utf8Text(s string) string {
 }
 
 // save writes the settings of an update to the file: in place of the lines that set these keys, or at the end, so that
-// comments and all other lines stay. Without -c the whole configuration goes to Java's default place.
+// comments and all other lines stay. Without -c the whole configuration goes to a file of the store, which nothing reads at start.
 func (c *Config[T]) save(s *state[T], settings map[string]string) error {
 	path := c.file
 	if path == "" {
-		path = c.role.storeFile(&s.values, c.home)
+		path = c.role.storeFile(&s.values)
 		settings = c.exposed(s)
 	}
 	if path == "" {
