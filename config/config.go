@@ -126,7 +126,7 @@ func (c *Config[T]) Exposed() string {
 }
 
 // exposed merges what the file said with the values of the exposed objects; the latter win, later objects over
-// earlier ones.
+// earlier ones. Credentials are left out, even if the file holds them.
 func (c *Config[T]) exposed(s *state[T]) map[string]string {
 	shown := maps.Clone(s.extra)
 	values := s.values
@@ -138,6 +138,11 @@ func (c *Config[T]) exposed(s *state[T]) map[string]string {
 		}
 		if field := k.valueIn(objects); !k.isNull(s.set, field, c.version) {
 			shown[k.Name] = text(field)
+		}
+	}
+	for i := range c.keys {
+		if c.keys[i].Secret {
+			delete(shown, c.keys[i].Name)
 		}
 	}
 	return shown

@@ -18,9 +18,9 @@ type AuthConfig struct {
 	// Request codes, separated by commas, that need no credentials.
 	AuthenticationWhitelist string `def:"null" v4:"!" later:"access control"`
 	// JSON {"username":…,"password":…}: super user created at start if missing.
-	InitAuthenticationUser string `def:"null" v4:"!" later:"access control"`
+	InitAuthenticationUser string `def:"null" v4:"!" later:"access control" mark:"s"`
 	// JSON {"accessKey":…,"secretKey":…} of the broker's own clients.
-	InnerClientAuthenticationCredentials string `def:"null" v4:"!" later:"access control"`
+	InnerClientAuthenticationCredentials string `def:"null" v4:"!" later:"access control" mark:"s"`
 	// Access control of 5.x. true refuses the start until it is enforced.
 	AuthorizationEnabled  bool   `def:"false" v4:"!"`
 	AuthorizationProvider string `def:"null" v4:"!" none:"names a Java class" mark:"p"`

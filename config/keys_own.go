@@ -44,13 +44,13 @@ type OwnConfig struct {
 	// none, optional or require.
 	TLSServerNeedClientAuth string `key:"tls.server.need.client.auth" def:"none" sys:"tls.server.need.client.auth" mark:"r"`
 	TLSServerKeyPath        string `key:"tls.server.keyPath" def:"null" sys:"tls.server.keyPath" mark:"rp"`
-	TLSServerKeyPassword    string `key:"tls.server.keyPassword" def:"null" sys:"tls.server.keyPassword" mark:"r"`
+	TLSServerKeyPassword    string `key:"tls.server.keyPassword" def:"null" sys:"tls.server.keyPassword" mark:"rs"`
 	TLSServerCertPath       string `key:"tls.server.certPath" def:"null" sys:"tls.server.certPath" mark:"rp"`
 	// true: certificates of clients are checked against TLSServerTrustCertPath.
 	TLSServerAuthClient    bool   `key:"tls.server.authClient" def:"false" sys:"tls.server.authClient" mark:"r"`
 	TLSServerTrustCertPath string `key:"tls.server.trustCertPath" def:"null" sys:"tls.server.trustCertPath" mark:"rp"`
 	TLSClientKeyPath       string `key:"tls.client.keyPath" def:"null" sys:"tls.client.keyPath" mark:"rp"`
-	TLSClientKeyPassword   string `key:"tls.client.keyPassword" def:"null" sys:"tls.client.keyPassword" mark:"r"`
+	TLSClientKeyPassword   string `key:"tls.client.keyPassword" def:"null" sys:"tls.client.keyPassword" mark:"rs"`
 	TLSClientCertPath      string `key:"tls.client.certPath" def:"null" sys:"tls.client.certPath" mark:"rp"`
 	// true: the server's certificate is checked against TLSClientTrustCertPath.
 	TLSClientAuthServer    bool   `key:"tls.client.authServer" def:"false" sys:"tls.client.authServer" mark:"r"`

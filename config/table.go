@@ -23,7 +23,8 @@ import (
 //	env    environment variable that gives the default
 //	none   why the key has no effect here
 //	later  feature of 5.x the key belongs to, without effect until that is built
-//	mark   m printed by -m, r read only at start, d not settable, p holds a path or a class name
+//	mark   m printed by -m, r read only at start, d not settable, p holds a path or a class name,
+//	       s secret: never shown to clients
 type Key struct {
 	Name       string // as shown and, unless SetName differs, as set
 	SetName    string // as set by file and hot update; empty: not settable
@@ -36,6 +37,7 @@ type Key struct {
 	Important  bool   // printed by -m
 	AtStart    bool   // a hot update reaches the memory but changes nothing before the next start
 	Path       bool   // value is a path or class name
+	Secret     bool   // value is a credential, which getBrokerConfig leaves out
 
 	values   []string // of an enumeration
 	sys, env string
@@ -88,6 +90,7 @@ func keysOf(position int, o object) []Key {
 		k.Important = strings.Contains(marks, "m")
 		k.AtStart = strings.Contains(marks, "r")
 		k.Path = strings.Contains(marks, "p")
+		k.Secret = strings.Contains(marks, "s")
 		if !strings.Contains(marks, "d") {
 			k.SetName = k.Name
 			if name := tag("set"); name != "" {

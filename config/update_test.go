@@ -134,6 +134,26 @@ func TestUpdateRefused(t *testing.T) {
 	}
 }
 
+func TestSecretsAreNotShown(t *testing.T) {
+	c := mustLoad(t, "tls.server.keyPassword=hush\ninitAuthenticationUser={hush}\ninnerClientAuthenticationCredentials=hush\ntls.server.certPath=/c")
+	if text := c.Exposed(); strings.Contains(text, "hush") || !strings.Contains(text, "tls.server.certPath=/c\n") {
+		t.Error(text)
+	}
+	if c.Load().Own.TLSServerKeyPassword != "hush" {
+		t.Error("the password is not read")
+	}
+}
+
+func TestAddressAfterUpdate(t *testing.T) {
+	c := mustLoad(t, "")
+	if _, err := c.Update([]byte("brokerIP1=10.9.9.9")); err != nil {
+		t.Fatal(err)
+	}
+	if ip, why := c.Load().AdvertisedIP(); ip != "10.9.9.9" || why != "set by brokerIP1" {
+		t.Error(ip, why)
+	}
+}
+
 func TestProtectPathKeys(t *testing.T) {
 	for text, refused := range map[string]bool{"": false, "protectPathKeys=true": true} {
 		c := mustLoad(t, text)

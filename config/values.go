@@ -24,7 +24,7 @@ type BrokerValues struct {
 	Auth   AuthConfig
 	Own    OwnConfig
 
-	ipReason string
+	ipAtStart, ipReason string
 }
 
 // NamesrvValues are the values of all keys of a name server at one moment; see BrokerValues.
@@ -60,4 +60,9 @@ func (v *NamesrvValues) own() *OwnConfig { return &v.Own }
 
 // AdvertisedIP is the address that goes into routes and storeHost, and why it was chosen. It is AutoIP when every
 // client is to see the address it connected to.
-func (v *BrokerValues) AdvertisedIP() (ip, why string) { return v.BrokerIP1, v.ipReason }
+func (v *BrokerValues) AdvertisedIP() (ip, why string) {
+	if v.BrokerIP1 != v.ipAtStart {
+		return v.BrokerIP1, "set by brokerIP1"
+	}
+	return v.BrokerIP1, v.ipReason
+}
