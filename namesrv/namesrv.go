@@ -76,15 +76,15 @@ func New(cfg *config.Namesrv, o Options) (*Server, error) {
 	if v.ClusterTest {
 		return nil, errors.New("clusterTest=true asks another environment for routes, which this name server does not do")
 	}
-	kv, err := kvconfig.Open(v.KvConfigPath)
-	if err != nil {
-		return nil, err
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	kv, err := kvconfig.Open(v.KvConfigPath, o.Log)
+	if err != nil {
+		return nil, err
 	}
 	s := &Server{
 		cfg: cfg, profile: compat.For(cfg.CompatVersion()), options: o, log: o.Log, now: o.Now, seed: maphash.MakeSeed(),

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -42,15 +43,19 @@ type namespace struct {
 	json  []byte // {"table":{…}}
 }
 
-// Open reads the file, or its .bak if the file is damaged. A missing file is an empty configuration.
-func Open(path string) (*Store, error) {
+// Open reads the file. A missing file is an empty configuration; for a damaged one its .bak is taken, if that is whole.
+func Open(path string, log *slog.Logger) (*Store, error) {
 	s := &Store{path: path, namespaces: make(map[string]namespace)}
 	err := s.load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil && s.load(path+".bak") == nil {
+		log.Warn("key-value configuration is damaged, the former one is used", "err", err)
+		return s, nil
+	}
 	if err != nil {
-		if s.load(path+".bak") == nil {
-			return s, nil
-		}
-		return nil, fmt.Errorf("kvConfigPath: %w", err)
+		return nil, fmt.Errorf("key-value configuration: %w", err)
 	}
 	return s, nil
 }
@@ -61,10 +66,7 @@ type file struct {
 
 func (s *Store) load(path string) error {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
-		return nil
-	}
-	if err != nil {
+	if err != nil || len(text) == 0 {
 		return err
 	}
 	var f file
