@@ -19,6 +19,8 @@ const (
 	retryAfter = 100 * time.Millisecond
 	// longestSleep bounds a sleep, so that a jump of the wall clock is noticed.
 	longestSleep = 30 * time.Second
+	// warnAgain is the pause between two warnings about the same message.
+	warnAgain = 10 * time.Second
 	// maxInFlight is how many puts of a level may wait for their result.
 	maxInFlight = 2000
 )
@@ -48,6 +50,9 @@ type level struct {
 	flying  int
 	failed  bool          // a put in flight failed: nothing behind it may be issued
 	settled chan struct{} // has an element when a result came in
+
+	warned   int64 // the offset whose failure was last told, guarded by mu
+	warnedAt time.Time
 }
 
 func newLevel(s *Service, queueID int32, delay time.Duration) *level {
@@ -220,11 +225,25 @@ func (l *level) put(offset int64, u store.Unit) {
 			l.result(offset, true)
 		default:
 			l.s.retried.Add(1)
-			l.s.o.Log.Warn("delayed message not delivered, will be tried again", "status", r.Status,
-				"level", l.queueID+1, "queueOffset", offset)
+			l.warn(offset, r.Status)
 			l.result(offset, false)
 		}
 	})
+}
+
+// warn tells of a failed put, but not each time of the same one.
+func (l *level) warn(offset int64, status store.PutStatus) {
+	l.mu.Lock()
+	now := l.s.o.Now()
+	quiet := l.warned == offset && now.Sub(l.warnedAt) < warnAgain
+	if !quiet {
+		l.warned, l.warnedAt = offset, now
+	}
+	l.mu.Unlock()
+	if !quiet {
+		l.s.o.Log.Warn("delayed message not delivered, will be tried again", "status", status,
+			"level", l.queueID+1, "queueOffset", offset)
+	}
 }
 
 // result enters the outcome of a put and moves next over everything that is delivered.
