@@ -141,7 +141,8 @@ const (
 // Unit is one consume-queue entry: PhyOffset, Size and TagsCode.
 type Unit = consumequeue.Unit
 
-// IndexResult are the physical offsets found for a key, newest first, and how far the index reaches.
+// IndexResult are the physical offsets found for a key, newest first, and how far the index reaches
+// (0 if nothing was found).
 type IndexResult struct {
 	PhyOffsets          []int64
 	LastUpdateTimestamp int64
@@ -154,6 +155,7 @@ type API interface {
 	// else from another goroutine when the flush (or its time-out) came. A property WAIT=false never waits.
 	Put(m *message.Message, done func(PutResult))
 	// PutBatch appends the entries of a client batch (Body is the encoded batch) as one record each, in one piece.
+	// Properties are put behind those of each entry as they are: Java writes them anew from a map (message.Rebuild).
 	PutBatch(m *message.Message, done func(PutResult))
 	// Get appends the matching records to dst.
 	Get(dst []byte, r GetRequest) ([]byte, GetResult)

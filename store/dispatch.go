@@ -191,7 +191,8 @@ func (d *dispatcher) add(e *entry, props []byte) bool {
 	d.lastTime = e.storeTime
 	known := message.ScanKnown(props)
 	tagsCode := d.s.tagsCode(e.q.topic, &known, e.storeTime)
-	if isQueued(e.sysFlag) {
+	// the units of inner batches belong into a batch consume queue
+	if isQueued(e.sysFlag) && e.sysFlag&message.SysInnerBatch == 0 {
 		d.collect(e, e.q, e.queueOffset, tagsCode)
 		if len(known.MultiDispatch) > 0 && d.s.cfg.EnableMultiDispatch {
 			err := d.s.multiTargets(&known, e.q.id, func(q *queue, offset int64) error {

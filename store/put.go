@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 
 	"rocketmq-go/message"
 	"rocketmq-go/store/commitlog"
@@ -29,6 +30,10 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		done(PutResult{Status: s.propertiesTooLong()})
 		return
 	}
+	if len(known.InnerNum) > 0 != (m.SysFlag&message.SysInnerBatch != 0) {
+		done(PutResult{Status: MessageIllegal})
+		return
+	}
 	q, err := s.queueFor(m.Topic, m.QueueID)
 	if err != nil {
 		s.refuse(err, done)
@@ -46,7 +51,7 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		done(PutResult{Status: OSPageCacheBusy})
 		return
 	}
-	res, err := s.append(m, q, bodyCRC, multi)
+	res, err := s.append(m, q, bodyCRC, units(&known), multi)
 	s.cl.Unlock()
 	if err != nil {
 		s.refuse(err, done)
@@ -115,8 +120,16 @@ func (s *Store) lockLog() bool {
 	return true
 }
 
+// units is how many queue offsets a message takes: one, or for an inner batch (5.x) the number of its messages.
+func units(known *message.Known) int64 {
+	if n, err := strconv.Atoi(string(known.InnerNum)); err == nil && n > 0 {
+		return int64(n)
+	}
+	return 1
+}
+
 // append encodes one message into the log. The log's lock is held.
-func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, multi *multiPut) (res PutResult, err error) {
+func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, units int64, multi *multiPut) (res PutResult, err error) {
 	defer s.catchFault(debug.SetPanicOnFault(true), &err)
 	if s.closed {
 		return res, errClosed
@@ -144,7 +157,7 @@ func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, multi *multi
 	s.encode(dst, &one, bodyCRC, pos)
 	s.cl.Commit(size)
 	if queued {
-		q.next++
+		q.next += units
 	}
 	if multi != nil {
 		multi.advance()

@@ -130,8 +130,7 @@ func (s *Store) QueryIndex(topic, key string, maxNum int, beginMs, endMs int64) 
 	}
 	reader := commitlog.Reader{Log: s.cl}
 	defer reader.Close()
-	var err error
-	res.LastUpdateTimestamp, res.LastUpdatePhyOffset, err = s.ix.Query(topic, key, beginMs, endMs, func(off int64) bool {
+	lastTime, lastPhy, err := s.ix.Query(topic, key, beginMs, endMs, func(off int64) bool {
 		if len(res.PhyOffsets) >= maxNum {
 			return false
 		}
@@ -142,6 +141,9 @@ func (s *Store) QueryIndex(topic, key string, maxNum int, beginMs, endMs int64) 
 	})
 	if err != nil {
 		s.log.Error("store: cannot read the index", "topic", topic, "err", err)
+	}
+	if len(res.PhyOffsets) > 0 {
+		res.LastUpdateTimestamp, res.LastUpdatePhyOffset = lastTime, lastPhy
 	}
 	return res
 }

@@ -8,8 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"rocketmq-go/store/consumequeue"
 )
+
+// syncsAtOnce is how many queues are written to disk at the same time: the file system commits them together.
+const syncsAtOnce = 16
 
 // upkeep writes consume queues, full index files and the checkpoint to disk in the background. It ticks only while there
 // is something to write, and looks only at queues that were written to.
@@ -107,8 +112,9 @@ func (u *upkeep) syncQueues(leastPages int64) (left int, err error) {
 	work := u.queues
 	u.queues = nil
 	u.mu.Unlock()
-	var errs []error
 	var rest []*queue
+	var g errgroup.Group
+	g.SetLimit(syncsAtOnce)
 	for _, q := range work {
 		if q.deleted.Load() {
 			continue
@@ -117,16 +123,21 @@ func (u *upkeep) syncQueues(leastPages int64) (left int, err error) {
 			rest = append(rest, q)
 			continue
 		}
-		q.listed.Store(false)
-		if err := q.Sync(); err != nil {
-			errs = append(errs, err)
-			u.note(q)
-		}
+		g.Go(func() error {
+			q.listed.Store(false)
+			err := q.Sync()
+			if err != nil && !q.deleted.Load() {
+				u.note(q)
+				return err
+			}
+			return nil
+		})
 	}
+	err = g.Wait()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.queues = append(u.queues, rest...)
-	return len(u.queues), errors.Join(errs...)
+	return len(u.queues), err
 }
 
 // syncIndex writes index files to disk that became full.

@@ -267,6 +267,9 @@ func (d *dumper) hits(key string) error {
 			return err
 		}
 	}
+	if len(offsets) == 0 {
+		time, phy = 0, 0
+	}
 	slices.Sort(offsets)
 	var sb strings.Builder
 	for _, off := range offsets {

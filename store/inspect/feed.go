@@ -109,7 +109,7 @@ func Feed(inputs io.Reader, dir string, o Options, refused func(record int, stat
 	for i := 0; i < len(records); {
 		n := min(max(records[i].Batch, 1), len(records)-i)
 		clock.Store(records[i].StoreTimestamp)
-		status, err := feedGroup(s, records[i:i+n])
+		status, err := feedGroup(s, records[i:i+n], o.dialect())
 		if err != nil {
 			return res, fmt.Errorf("record %d: %w", i, err)
 		}
@@ -151,7 +151,7 @@ func readInputs(r io.Reader) ([]Input, error) {
 }
 
 // feedGroup stores one record, or the records of a client batch.
-func feedGroup(s *store.Store, group []Input) (store.PutStatus, error) {
+func feedGroup(s *store.Store, group []Input, d message.Dialect) (store.PutStatus, error) {
 	m, err := group[0].Message()
 	if err != nil {
 		return 0, err
@@ -165,7 +165,7 @@ func feedGroup(s *store.Store, group []Input) (store.PutStatus, error) {
 	for i := range group {
 		body = message.AppendBatchEntry(body, group[i].Flag, group[i].Body, []byte(group[i].Properties))
 	}
-	m.Body, m.Properties = body, []byte(group[0].BatchProperties)
+	m.Body, m.Properties = body, message.Rebuild([]byte(group[0].BatchProperties), d)
 	s.PutBatch(m, func(r store.PutResult) { done <- r })
 	return (<-done).Status, nil
 }

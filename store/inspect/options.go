@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"rocketmq-go/message"
 	"rocketmq-go/store"
 )
 
@@ -112,6 +113,14 @@ func ParseOptions(args []string) (Options, error) {
 	}
 	slices.Sort(o.Unknown)
 	return o, nil
+}
+
+// dialect is how the release writes properties.
+func (o *Options) dialect() message.Dialect {
+	if o.Store.Compat49 {
+		return message.Java49
+	}
+	return message.Java5
 }
 
 func (o *Options) warn(w io.Writer) {
