@@ -86,6 +86,8 @@ func check[T any](w io.Writer, file string, lines []properties.Line, r role[T]) 
 		switch {
 		case last[p.Key] != i:
 			verdict = "no effect: given again below"
+		case err != nil && strings.HasPrefix(err.Error(), p.Key+"="):
+			verdict = "refused, see below"
 		case wrong[p.Key] != "":
 			verdict = wrong[p.Key]
 		default:

@@ -28,7 +28,9 @@ func TestCheckExplains(t *testing.T) {
 			"  regionId=a              no effect: given again below\n",
 			"  regionId=b              works\n",
 		}},
-		{"refused", "", "aclEnable=true", 1, []string{"The broker does not start with this file: aclEnable=true:"}},
+		{"refused", "", "aclEnable=true", 1, []string{
+			"  aclEnable=true  refused, see below\n", "The broker does not start with this file: aclEnable=true:",
+		}},
 		{"does not load", "", "compatVersion=6", 1, []string{"compatVersion=6: must be"}},
 		{"malformed", "", "a=\\u1", 1, []string{"malformed"}},
 		{"guessed", "", "kvConfigPath=/x\nlistenPort=1", ExitOK, []string{"a namesrv by", "kvConfigPath=/x  works\n"}},
