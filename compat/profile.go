@@ -5,6 +5,8 @@
 // compatVersion chooses the profile; security rules never depend on it.
 package compat
 
+import "rocketmq-go/compat/mqversion"
+
 // Profile is the set of rules of one release. It is data: code asks for a rule, not for a release.
 type Profile struct {
 	Release          string // as compatVersion names it
@@ -53,13 +55,13 @@ const (
 func For(release string) *Profile {
 	if release == Release497 {
 		return &Profile{
-			Release: Release497, Version: 407, InvalidParameter: 1,
+			Release: Release497, Version: mqversion.V4_9_7, InvalidParameter: 1,
 			FAQ:      "\nSee http://rocketmq.apache.org/docs/faq/ for further details.",
 			OmitJSON: "v5",
 		}
 	}
 	return &Profile{
-		Release: Release533, Version: 479, InvalidParameter: 29,
+		Release: Release533, Version: mqversion.V5_3_3, InvalidParameter: 29,
 		FAQ:              "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
 		BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
 		ServerReset: true, LockedRetryIsDead: true, KeepWait: true,

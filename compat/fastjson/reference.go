@@ -79,7 +79,7 @@ func (d *decoder) locate(path string) (int, error) {
 	if d.refs == nil {
 		d.refs = map[string]int{}
 	}
-	if err := d.take(len(path) + l.pos/8); err != nil { // the scan took time, too
+	if err := d.take(len(path) + l.pos/2); err != nil { // the scan took time, too
 		return 0, err
 	}
 	d.refs[path] = l.pos
