@@ -54,6 +54,7 @@ type endpoint struct {
 	listener   ConnListener
 	log        *slog.Logger
 	poison     bool
+	observe    func(request, response int32, took time.Duration, held bool)
 
 	bufs     buffers
 	encoders sync.Pool
@@ -221,6 +222,9 @@ func (c *conn) handle(frame []byte) error {
 
 func (c *conn) dispatch(r *Request) {
 	r.Fast, r.done = c.fast, false
+	if c.observe != nil {
+		r.start = time.Now()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("panic in a request handler", "code", r.Code, "peer", c.remote, "panic", p, "stack", string(debug.Stack()))

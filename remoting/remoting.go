@@ -8,6 +8,7 @@ package remoting
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"rocketmq-go/remoting/protocol"
 )
@@ -34,6 +35,7 @@ type Request struct {
 
 	responder Responder
 	done      bool
+	start     time.Time // when it was read; only with ServerConfig.Observe
 }
 
 // Reply answers the request: the response is encoded into the connection's write buffer at once, so Body and all

@@ -4,7 +4,6 @@
 package remoting
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -43,6 +42,10 @@ type ServerConfig struct {
 	DrainTimeout  time.Duration // how long Close waits for answers, default 3 s
 	Log           *slog.Logger
 
+	// Observe is told of every answer, for metrics: how long it took since the request was read, and whether the
+	// request was held (long polling). It must be quick.
+	Observe func(request, response int32, took time.Duration, held bool)
+
 	// Poison overwrites the memory of each request when its handler returns, to find handlers that keep views.
 	Poison bool
 }
@@ -76,7 +79,7 @@ func NewServer(cfg ServerConfig) *Server {
 		cfg: cfg, listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, stop: make(chan struct{}),
 	}
 	s.endpoint.set(cfg.Limits, cfg.Version, cfg.Language, cfg.Dispatcher, cfg.Listener, cfg.Log)
-	s.poison = cfg.Poison
+	s.poison, s.observe = cfg.Poison, cfg.Observe
 	return s
 }
 
@@ -88,12 +91,6 @@ func (s *Server) Conns() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns)
-}
-
-// Listen opens a TCP listener as Java's servers do: no keep-alive probes (idle connections are closed anyway).
-func Listen(addr string) (net.Listener, error) {
-	lc := net.ListenConfig{KeepAlive: -1}
-	return lc.Listen(context.Background(), "tcp", addr)
 }
 
 // Serve accepts connections until Close; fast marks the requests that come in as from the fast ("VIP") port. The

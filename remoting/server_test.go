@@ -372,3 +372,54 @@ func TestCloseDrains(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 	})
 }
+
+func TestListenBroker(t *testing.T) {
+	l, err := ListenBroker("127.0.0.1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := l.Port()
+	if f, h := l.Fast.Addr().(*net.TCPAddr).Port, l.HA.Addr().(*net.TCPAddr).Port; f != p-2 || h != p+1 {
+		t.Errorf("ports %d %d %d", f, p, h)
+	}
+	if _, err := ListenBroker("127.0.0.1", p+1); err == nil {
+		t.Error("a port was opened twice")
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if l, err = ListenBroker("127.0.0.1", p); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+}
+
+func TestObserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		later := func(take func(*Request) Responder) func(*Request) {
+			return func(r *Request) {
+				late := take(r)
+				go func() {
+					time.Sleep(time.Second)
+					late.Respond(&protocol.Response{Code: protocol.RespPullNotFound})
+				}()
+			}
+		}
+		table := NewRoutes(RoutesConfig{}, Route{Code: 1, Handle: echo}, Route{Code: 2, Raw: later((*Request).Detach)}, Route{Code: 3, Raw: later((*Request).Hold)})
+		s := NewServer(ServerConfig{Dispatcher: table, Observe: func(request, response int32, took time.Duration, held bool) {
+			seen = append(seen, fmt.Sprint(request, response, took, held))
+		}})
+		c := pipeClient(t, s, ClientConfig{})
+		for code := range int32(4) {
+			if _, err := c.Call(t.Context(), "x", protocol.NewRequest(code, nil, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Close()
+		s.Close()
+		if got, want := strings.Join(seen, ", "), "0 3 0s false, 1 0 0s false, 2 19 1s false, 3 19 1s true"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}

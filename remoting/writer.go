@@ -6,6 +6,7 @@ package remoting
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"rocketmq-go/remoting/protocol"
 )
@@ -183,6 +184,9 @@ func (i *inlineResponder) Respond(resp *protocol.Response) {
 	if !c.req.IsOneway() {
 		c.respond(c.req.Opaque, c.req.Serialize, resp)
 	}
+	if c.observe != nil {
+		c.observe(c.req.Code, resp.Code, time.Since(c.req.start), false)
+	}
 }
 
 func (i *inlineResponder) Keep(oneway bool) Responder { return (*conn)(i).keep(oneway, false) }
@@ -193,13 +197,19 @@ func (c *conn) keep(oneway, held bool) *lateResponder {
 	if !held {
 		c.inFlight.Add(1)
 	}
-	return &lateResponder{c: c, opaque: c.req.Opaque, serialize: c.req.Serialize, oneway: oneway, held: held}
+	l := &lateResponder{c: c, opaque: c.req.Opaque, code: c.req.Code, serialize: c.req.Serialize, oneway: oneway, held: held}
+	if c.observe != nil {
+		l.start = c.req.start.UnixNano()
+	}
+	return l
 }
 
 // lateResponder answers a detached request. It is all that a waiting request costs on this side.
 type lateResponder struct {
 	c         *conn
+	start     int64 // nanoseconds, 0 without observer
 	opaque    int32
+	code      int32
 	serialize protocol.SerializeType
 	oneway    bool
 	held      bool // not counted as in flight
@@ -215,6 +225,9 @@ func (l *lateResponder) Respond(resp *protocol.Response) {
 	}
 	if !l.held {
 		l.c.settle()
+	}
+	if l.start != 0 {
+		l.c.observe(l.code, resp.Code, time.Since(time.Unix(0, l.start)), l.held)
 	}
 }
 

@@ -41,7 +41,7 @@ type Response struct {
 	Code   int32
 	Remark Opt[string]
 	Header Header  // nil: extFields absent; a header with no field present: empty extFields
-	Extra  []Field // further entries behind those of Header
+	Extra  []Field // further entries beside those of Header, such as MSG_REGION
 	Body   []byte
 }
 

@@ -24,6 +24,15 @@ func (s *scanner) errorf(format string, args ...any) error {
 
 // space skips white space and comments and returns the byte that follows, 0 at the end.
 func (s *scanner) space() byte {
+	if s.i < len(s.b) {
+		if c := s.b[s.i]; c > ' ' && c != '/' { // the usual case, small enough to be inlined
+			return c
+		}
+	}
+	return s.skipSpace()
+}
+
+func (s *scanner) skipSpace() byte {
 	for s.i < len(s.b) {
 		switch c := s.b[s.i]; c {
 		case ' ', '\t', '\n', '\r', '\f', '\b':
