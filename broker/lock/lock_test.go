@@ -31,13 +31,11 @@ func TestScenario(t *testing.T) {
 			table.Unlock(group, client, queues(t, d))
 			return ""
 		case "holder":
-			for _, q := range queues(t, d) {
-				holder, ok := table.HeldBy(group, q)
-				if !ok {
-					return "nobody"
-				}
-				return holder
+			holder, ok := table.HeldBy(group, queues(t, d)[0])
+			if !ok {
+				return "nobody"
 			}
+			return holder
 		case "any":
 			return strconv.FormatBool(table.AnyHeld(group))
 		case "advance":

@@ -55,6 +55,7 @@ type story struct {
 	done    chan error
 	log     strings.Builder
 
+	// Guarded by store.mu.
 	failBody   string
 	failTimes  int
 	failStatus store.PutStatus
@@ -108,6 +109,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 	case "progress":
 		return fmt.Sprintf("%v %+v", s.service.Progress(), s.service.Stats())
 	case "fail":
+		s.store.mu.Lock()
+		defer s.store.mu.Unlock()
 		s.failBody, s.failTimes, s.failStatus = arg("body"), number("times", 1), store.ServiceNotAvailable
 		if arg("status") == "illegal" {
 			s.failStatus = store.MessageIllegal
@@ -117,6 +120,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		s.store.expire(int32(number("level", 1)), number("n", 1))
 		return ""
 	case "behind":
+		s.store.mu.Lock()
+		defer s.store.mu.Unlock()
 		s.store.behind = int64(number("bytes", 0))
 		return ""
 	}
@@ -199,10 +204,14 @@ func (s *story) end(clean bool) {
 }
 
 func (s *story) outcome(m *message.Message, done func(store.PutResult)) bool {
-	if string(m.Body) != s.failBody || s.failTimes == 0 {
-		return false
+	s.store.mu.Lock()
+	fail, status := string(m.Body) == s.failBody && s.failTimes > 0, s.failStatus
+	if fail {
+		s.failTimes--
 	}
-	s.failTimes--
-	done(store.PutResult{Status: s.failStatus})
-	return true
+	s.store.mu.Unlock()
+	if fail {
+		done(store.PutResult{Status: status})
+	}
+	return fail
 }
