@@ -256,11 +256,13 @@ func (c *conn) answer(cmd *protocol.Command) {
 // admit waits until the connection may take more: this is what slows a peer down that sends faster than it reads or
 // than we can handle.
 func (c *conn) admit() error {
-	if c.queuedNow() > flushAt {
+	queued := c.queuedNow()
+	if queued > flushAt {
 		c.endBatch()
 		c.beginBatch()
+		queued = c.queuedNow()
 	}
-	if int(c.inFlight.Load()) < c.MaxInFlight && c.queuedNow() < c.MaxQueued {
+	if int(c.inFlight.Load()) < c.MaxInFlight && queued < c.MaxQueued {
 		return nil
 	}
 	c.endBatch()
