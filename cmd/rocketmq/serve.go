@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"rocketmq-go/config"
+)
+
+// launch are the options that the name server and the broker share: those of the Java launchers, and our own.
+type launch struct {
+	configFile     string
+	namesrvAddr    string
+	printAll       bool
+	printImportant bool
+	help           bool
+	logLevel       string
+	portFile       string
+}
+
+func (l *launch) bindJava(fs *pflag.FlagSet, important bool) {
+	fs.StringVarP(&l.configFile, "configFile", "c", "", "configuration file with the keys of the Java server")
+	fs.StringVarP(&l.namesrvAddr, "namesrvAddr", "n", "", "name server list, host:port separated by semicolons")
+	fs.BoolVarP(&l.printAll, "printConfigItem", "p", false, "print the whole configuration and exit")
+	if important {
+		fs.BoolVarP(&l.printImportant, "printImportantConfig", "m", false, "print the important configuration and exit")
+	}
+	l.bindOwn(fs)
+}
+
+func (l *launch) bindOwn(fs *pflag.FlagSet) {
+	fs.StringVar(&l.logLevel, "log-level", "warn", "what goes to standard error: debug, info, warn or error")
+	fs.StringVar(&l.portFile, "port-file", "", "write the addresses, as JSON, to this file when ready")
+}
+
+func (l *launch) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(l.logLevel)); err != nil {
+		return nil, fmt.Errorf("--log-level %s: debug, info, warn or error", l.logLevel)
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+}
+
+func (l *launch) options(e env) config.Options {
+	getenv := func(name string) string {
+		if v := e.getenv(name); v != "" || name != "ROCKETMQ_HOME" {
+			return v
+		}
+		return homeOfBinary()
+	}
+	return config.Options{File: l.configFile, NamesrvAddr: l.namesrvAddr, Env: getenv}
+}
+
+// homeOfBinary stands in for ROCKETMQ_HOME: the folder above the one with the binary, as in a distribution.
+func homeOfBinary() string {
+	exe, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(exe); err == nil {
+		exe = real
+	}
+	return filepath.Dir(filepath.Dir(exe))
+}
+
+// loaded reports what the configuration has to say and tells whether the process may go on.
+func loaded(e env, what string, warnings []config.Warning, err error) (code int, ok bool) {
+	for _, w := range warnings {
+		fmt.Fprintf(e.stderr, "%s: WARN %s\n", what, w)
+	}
+	if err != nil {
+		return fail(e, what, err), false
+	}
+	return exitOK, true
+}
+
+// fail prints a start's error on one line, with a remedy where there is one, and chooses the exit code.
+func fail(e env, what string, err error) int {
+	if exit := (*config.ExitError)(nil); errors.As(err, &exit) {
+		fmt.Fprintln(e.stderr, exit.Text)
+		return exit.Code
+	}
+	text := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
+	fmt.Fprintf(e.stderr, "%s: %s%s\n", what, text, remedy(err))
+	return exitFailed
+}
+
+func remedy(err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return " (another server has this port: stop it, or choose another with listenPort)"
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		return " (give this user the right to it, or choose another place with storePathRootDir)"
+	case errors.Is(err, syscall.EROFS):
+		return " (the file system is read-only: choose another place with storePathRootDir)"
+	case errors.Is(err, syscall.ENOSPC):
+		return " (the disk is full: free some space, or choose another place with storePathRootDir)"
+	}
+	return ""
+}
+
+// ports is the content of --port-file.
+type ports struct {
+	Namesrv string `json:"namesrv,omitempty"`
+	Broker  string `json:"broker,omitempty"`
+	Fast    string `json:"fast,omitempty"`
+	PID     int    `json:"pid"`
+}
+
+// write makes the file appear whole: whoever waits for it reads complete JSON.
+func (p ports) write(file string) error {
+	if file == "" {
+		return nil
+	}
+	p.PID = os.Getpid()
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file+".tmp", append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("--port-file: %w", err)
+	}
+	return os.Rename(file+".tmp", file)
+}
+
+// reachable is the address a client on this machine connects to: a wildcard becomes the loopback address.
+func reachable(a netip.AddrPort) string {
+	if a.Addr().IsUnspecified() {
+		a = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), a.Port())
+	}
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()).String()
+}

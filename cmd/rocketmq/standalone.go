@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"rocketmq-go/broker"
+	"rocketmq-go/config"
+	"rocketmq-go/namesrv"
+)
+
+// standalone are the options of the command that runs both servers.
+type standalone struct {
+	launch
+	store       string
+	listenPort  int
+	namesrvPort int
+	bind        string
+	set         []string
+	changed     func(flag string) bool
+}
+
+func runStandalone(ctx context.Context, e env) int {
+	const name = "rocketmq standalone"
+	var s standalone
+	fs := newFlags(name, name+" [--store DIR] [--listen-port N] [--namesrv-port N] [-c FILE]", e)
+	fs.StringVar(&s.store, "store", "", "store directory (storePathRootDir); default ./data")
+	fs.IntVar(&s.listenPort, "listen-port", config.BrokerPort, "port of the broker; 0: a free one, with the fast port two below")
+	fs.IntVar(&s.namesrvPort, "namesrv-port", config.NamesrvPort, "port of the name server; 0: a free one")
+	fs.StringVar(&s.bind, "bind", "0.0.0.0", "address to listen on")
+	fs.StringArrayVar(&s.set, "set", nil, "key=value, a key of the broker's configuration; may be repeated")
+	fs.StringVarP(&s.configFile, "configFile", "c", "", "configuration file of the broker")
+	s.bindOwn(fs.FlagSet)
+	s.changed = fs.Changed
+	if code, finished := fs.parse(); finished {
+		return code
+	}
+	log, err := s.logger(e.stderr)
+	if err != nil {
+		return fail(e, name, err)
+	}
+
+	nsConfig, warnings, err := config.LoadNamesrv(s.namesrvOptions(e))
+	if code, ok := loaded(e, name, warnings, err); !ok {
+		return code
+	}
+	ns, err := namesrv.New(nsConfig, namesrv.Options{Log: log})
+	if err != nil {
+		return fail(e, name, err)
+	}
+	if err := ns.Start(); err != nil {
+		return fail(e, name, err)
+	}
+	defer ns.Close()
+
+	options, err := s.brokerOptions(e, reachable(ns.Addr()))
+	if err != nil {
+		return fail(e, name, err)
+	}
+	cfg, warnings, err := config.LoadBroker(options)
+	if code, ok := loaded(e, name, warnings, err); !ok {
+		return code
+	}
+	b, err := broker.New(broker.Options{Config: cfg, Log: log})
+	if err != nil {
+		return fail(e, name, err)
+	}
+	if err := b.Start(ctx); err != nil {
+		return fail(e, name, err)
+	}
+	s.announce(e, ns, b, cfg.Load().Store.StorePathRootDir)
+	p := ports{Namesrv: reachable(ns.Addr()), Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr())}
+	err = p.write(s.portFile)
+	if err == nil {
+		<-ctx.Done()
+	}
+	if closed := closeBroker(b); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fail(e, name, err)
+	}
+	return exitOK
+}
+
+func (s *standalone) announce(e env, ns *namesrv.Server, b *broker.Broker, store string) {
+	if abs, err := filepath.Abs(store); err == nil {
+		store = abs
+	}
+	address, why := b.Advertised()
+	fmt.Fprintf(e.stdout, `RocketMQ is ready.
+  name server  %s
+  broker       %s (fast port %d)
+  store        %s
+  clients will be told %s (%s)
+Next: rocketmq demo -n %s
+`, reachable(ns.Addr()), reachable(b.Addr()), b.FastAddr().Port(), store, address, why, reachable(ns.Addr()))
+}
+
+func (s *standalone) namesrvOptions(e env) config.Options {
+	o := s.options(e)
+	o.File = ""
+	o.Set = map[string]string{"listenPort": strconv.Itoa(s.namesrvPort), "bindAddress": s.bind}
+	if s.configFile == "" || s.changed("store") {
+		o.Set["kvConfigPath"] = filepath.Join(s.storeDir(), "namesrv", "kvConfig.json")
+		o.Set["configStorePath"] = filepath.Join(s.storeDir(), "namesrv", "namesrv.properties")
+	}
+	return o
+}
+
+func (s *standalone) storeDir() string {
+	if s.store == "" {
+		return "data"
+	}
+	return s.store
+}
+
+func (s *standalone) brokerOptions(e env, namesrvAddr string) (config.Options, error) {
+	o := s.options(e)
+	o.NamesrvAddr = namesrvAddr
+	o.Set = map[string]string{}
+	// What the file says holds, unless the command line names the same thing.
+	preset := func(key, value, flag string) {
+		if s.configFile == "" || flag != "" && s.changed(flag) {
+			o.Set[key] = value
+		}
+	}
+	preset("listenPort", strconv.Itoa(s.listenPort), "listen-port")
+	preset("bindAddress", s.bind, "bind")
+	preset("brokerIP1", config.AutoIP, "")
+	preset("storePathRootDir", s.storeDir(), "store")
+	for _, kv := range s.set {
+		key, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			return o, fmt.Errorf("--set %s: key=value is expected", kv)
+		}
+		o.Set[key] = value
+	}
+	return o, nil
+}
