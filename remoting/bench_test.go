@@ -4,6 +4,7 @@
 package remoting
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"sync"
@@ -98,3 +99,48 @@ func benchServer(b *testing.B, pipeline int) {
 // One request at a time over loopback, and 64 in one write.
 func BenchmarkServerRoundTrip(b *testing.B) { benchServer(b, 1) }
 func BenchmarkServerPipelined(b *testing.B) { benchServer(b, 64) }
+
+// Requests that are answered later by another goroutine, as with sync flush: 64 in one write.
+func BenchmarkServerLate(b *testing.B) {
+	late := make(chan Responder, 4096)
+	go func() {
+		resp := &protocol.Response{}
+		for l := range late {
+			l.Respond(resp)
+		}
+	}()
+	defer close(late)
+	s := NewServer(ServerConfig{Version: 479, Dispatcher: NewRoutes(RoutesConfig{}, Route{Code: protocol.ReqSendMessageV2, Raw: func(r *Request) {
+		late <- r.Detach()
+	}})})
+	defer s.Close()
+	l, err := Listen("127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	go s.Serve(l, false)
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	one := sendFrame(b, 1024)
+	batch := bytes.Repeat(one, 64)
+	if _, err := c.Write(one); err != nil {
+		b.Fatal(err)
+	}
+	answer := make([]byte, 1<<20)
+	size, err := c.Read(answer)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; i < b.N; i += 64 {
+		if _, err := c.Write(batch); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, answer[:size*64]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

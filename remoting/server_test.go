@@ -396,6 +396,7 @@ func TestListenBroker(t *testing.T) {
 
 func TestObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var seen []string
 		later := func(take func(*Request) Responder) func(*Request) {
 			return func(r *Request) {
@@ -408,6 +409,8 @@ func TestObserve(t *testing.T) {
 		}
 		table := NewRoutes(RoutesConfig{}, Route{Code: 1, Handle: echo}, Route{Code: 2, Raw: later((*Request).Detach)}, Route{Code: 3, Raw: later((*Request).Hold)})
 		s := NewServer(ServerConfig{Dispatcher: table, Observe: func(request, response int32, took time.Duration, held bool) {
+			mu.Lock()
+			defer mu.Unlock()
 			seen = append(seen, fmt.Sprint(request, response, took, held))
 		}})
 		c := pipeClient(t, s, ClientConfig{})
@@ -422,4 +425,46 @@ func TestObserve(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
+}
+
+// Inline and late answers of one pipelined TCP connection: each request is answered once.
+func TestMixedAnswersOverTCP(t *testing.T) {
+	const n = 3000
+	late := make(chan Responder, n)
+	table := NewRoutes(RoutesConfig{}, Route{Code: 1, Handle: echo}, Route{Code: 2, Raw: func(r *Request) { late <- r.Detach() }})
+	_, addr := start(t, ServerConfig{Dispatcher: table, Limits: Limits{MaxInFlight: 100}, Poison: true})
+	var answering sync.WaitGroup
+	for range 4 {
+		answering.Go(func() {
+			for l := range late {
+				l.Respond(&protocol.Response{Body: []byte("late")})
+			}
+		})
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	go func() {
+		var out []byte
+		for i := range int32(n) {
+			cmd := protocol.NewRequest(1+i%2, nil, []byte("inline"))
+			cmd.Opaque = i
+			out, _ = protocol.AppendFrame(out[:0], cmd)
+			if _, err := c.Write(out); err != nil {
+				return
+			}
+		}
+	}()
+	seen := map[int32]bool{}
+	for range n {
+		a := readFrame(t, c)
+		if want := []string{"inline", "late"}[a.Opaque%2]; string(a.Body) != want || seen[a.Opaque] {
+			t.Fatalf("answer %d: %q", a.Opaque, a.Body)
+		}
+		seen[a.Opaque] = true
+	}
+	close(late)
+	answering.Wait()
 }
