@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"rocketmq-go/config"
 	"rocketmq-go/internal/replay"
 	"rocketmq-go/namesrv"
 	"rocketmq-go/remoting/protocol"
@@ -331,18 +330,7 @@ func TestStartFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	load := func(lines string) *config.Namesrv {
-		file := filepath.Join(t.TempDir(), "x.conf")
-		if err := os.WriteFile(file, []byte(lines+"\nkvConfigPath="+file+".json\nrocketmqHome=/"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		cfg, _, err := config.LoadNamesrv(config.Options{File: file})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return cfg
-	}
-	s, err := namesrv.New(load(fmt.Sprintf("bindAddress=127.0.0.1\nlistenPort=%d", l.Addr().(*net.TCPAddr).Port)), namesrv.Options{})
+	s, err := namesrv.New(load(t, fmt.Sprintf("bindAddress=127.0.0.1\nlistenPort=%d", l.Addr().(*net.TCPAddr).Port)), namesrv.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,10 +343,10 @@ func TestStartFails(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error("second Close:", err)
 	}
-	if _, err := namesrv.New(load("clusterTest=true"), namesrv.Options{}); err == nil || !strings.Contains(err.Error(), "clusterTest") {
+	if _, err := namesrv.New(load(t, "clusterTest=true"), namesrv.Options{}); err == nil || !strings.Contains(err.Error(), "clusterTest") {
 		t.Errorf("clusterTest=true: %v", err)
 	}
-	damaged := load("")
+	damaged := load(t, "")
 	if err := os.WriteFile(damaged.Load().KvConfigPath, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

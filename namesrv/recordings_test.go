@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -31,8 +30,8 @@ type testServer struct {
 	dir string
 }
 
-// start starts a name server with the given lines of configuration.
-func start(t *testing.T, lines string, o namesrv.Options) *testServer {
+// load reads a configuration with the given lines; its paths are in a directory of its own.
+func load(t testing.TB, lines string) *config.Namesrv {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "namesrv.conf")
@@ -47,13 +46,15 @@ func start(t *testing.T, lines string, o namesrv.Options) *testServer {
 	for _, w := range warnings {
 		t.Log(w)
 	}
+	return cfg
+}
+
+// start starts a name server with the given lines of configuration; without listenPort it has no socket.
+func start(t *testing.T, lines string, o namesrv.Options) *testServer {
+	t.Helper()
+	cfg := load(t, lines)
 	o.Poison = true
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if !strings.Contains(lines, "listenPort") {
-		o.NoListen = true
-	}
+	o.NoListen = o.NoListen || !strings.Contains(lines, "listenPort")
 	s, err := namesrv.New(cfg, o)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func start(t *testing.T, lines string, o namesrv.Options) *testServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &testServer{s, dir}
+	return &testServer{s, filepath.Dir(cfg.File())}
 }
 
 // probe is one request of the recordings namesrv-probe-*: requests to a fresh Java name server in this order.
