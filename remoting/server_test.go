@@ -421,6 +421,7 @@ func TestObserve(t *testing.T) {
 		}
 		c.Close()
 		s.Close()
+		synctest.Wait()
 		if got, want := strings.Join(seen, ", "), "0 3 0s false, 1 0 0s false, 2 19 1s false, 3 19 1s true"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

@@ -223,11 +223,11 @@ func (l *lateResponder) Respond(resp *protocol.Response) {
 	if !l.oneway {
 		l.c.respond(l.opaque, l.serialize, resp)
 	}
-	if !l.held {
-		l.c.settle()
-	}
 	if l.start != 0 {
 		l.c.observe(l.code, resp.Code, time.Since(time.Unix(0, l.start)), l.held)
+	}
+	if !l.held {
+		l.c.settle()
 	}
 }
 
