@@ -5,11 +5,14 @@ package store
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 const checkpointSize = 4096
@@ -21,10 +24,18 @@ const checkpointSize = 4096
 //	16 indexMsgTimestamp  store time of the last message in an index file that is full and on disk
 //	24 masterFlushedOffset, 32 confirmPhyOffset (5.x)
 //
+//	40 hint (ours, zeros after a clean stop; Java neither reads nor writes it): magic 8, boot id 16, device 8, inode 8
+//
 // Each is an int64, times in ms; the rest is zeros. 4.9 leaves all from 24 on alone.
 type checkpoint struct {
 	file *os.File
 	size int // bytes that are written
+
+	// sameBoot: the machine has been up since this directory was last opened by this server. Then whatever ran meanwhile
+	// was at most killed, and all that was written, even to mappings, is there. The hint is bound to the file, so that
+	// copies do not count.
+	sameBoot bool
+	hint     [hintSize]byte // of now
 
 	physic, logics, index, masterFlushed, confirm atomic.Int64
 
@@ -48,13 +59,55 @@ func openCheckpoint(path string, compat49 bool) (*checkpoint, error) {
 	for i, v := range c.fields() {
 		v.Store(int64(binary.BigEndian.Uint64(c.written[8*i:])))
 	}
-	if info, err := f.Stat(); err == nil && info.Size() < checkpointSize {
-		if err := f.Truncate(checkpointSize); err != nil {
-			f.Close()
-			return nil, err
-		}
+	info, err := f.Stat()
+	if err == nil && info.Size() < checkpointSize {
+		err = f.Truncate(checkpointSize)
 	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	var old [hintSize]byte
+	if _, err := f.ReadAt(old[:], hintPos); err != nil {
+		f.Close()
+		return nil, err
+	}
+	c.hint = bootHint(info)
+	c.sameBoot = c.hint == old && c.hint != [hintSize]byte{}
 	return c, nil
+}
+
+const (
+	hintPos  = 40
+	hintSize = 40
+)
+
+// bootHint names the time since the machine came up, and a file; zeros if that cannot be known.
+func bootHint(info os.FileInfo) (h [hintSize]byte) {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if err != nil || !ok {
+		return h
+	}
+	id, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(string(text)), "-", ""))
+	if err != nil || len(id) != 16 {
+		return h
+	}
+	copy(h[:], "rmq-go-1")
+	copy(h[8:], id)
+	binary.BigEndian.PutUint64(h[24:], uint64(stat.Dev))
+	binary.BigEndian.PutUint64(h[32:], stat.Ino)
+	return h
+}
+
+// mark writes the hint, or clears it for a clean stop.
+func (c *checkpoint) mark(open bool) error {
+	var h [hintSize]byte
+	if open {
+		h = c.hint
+	}
+	_, err := c.file.WriteAt(h[:], hintPos)
+	return err
 }
 
 func (c *checkpoint) fields() [5]*atomic.Int64 {

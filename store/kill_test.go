@@ -1,8 +1,297 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the rocketmq-go authors.
 
-package store
+package store_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"rocketmq-go/message"
+	"rocketmq-go/store"
+	"rocketmq-go/store/commitlog"
+)
+
+// The kill tests run this test binary again as a child that stores messages and prints what was acknowledged, kill it
+// with SIGKILL at any moment, and look at what it left behind.
 
 const childEnv = "ROCKETMQ_STORE_CHILD"
 
-func runChild() int { return 0 }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		runChild(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func killConfig(dir string, round int) store.Config {
+	return store.Config{
+		Dir: dir, CommitLogFileSize: 1 << 20, ConsumeQueueFileSize: 40000, IndexSlots: 500, IndexUnits: 2000,
+		EnableLMQ: true, EnableMultiDispatch: true, SyncFlush: round%3 == 2,
+		FlushInterval: 10 * time.Millisecond, QueueFlushInterval: 20 * time.Millisecond,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+}
+
+// seeded makes the message of a seed: its place and content follow from it.
+func seeded(seed uint64) *message.Message {
+	r := rand.New(rand.NewPCG(seed, 1))
+	m := &message.Message{
+		Topic: fmt.Sprintf("Kill%d", r.IntN(3)), QueueID: r.Int32N(4), BornTimestamp: 1700000000000,
+		BornHost: netip.MustParseAddrPort("127.0.0.1:41244"), StoreHost: netip.MustParseAddrPort("127.0.0.1:10911"),
+	}
+	m.Body = make([]byte, r.IntN(3000))
+	for i := range m.Body {
+		m.Body[i] = 'a' + byte((seed+uint64(i))%26)
+	}
+	props := fmt.Sprintf("UNIQ_KEY\x01%d\x02KEYS\x01k%d k%d\x02TAGS\x01t%d\x02", seed, seed%50, seed%7, seed%5)
+	if seed%10 == 3 {
+		props += fmt.Sprintf("INNER_MULTI_DISPATCH\x01%%LMQ%%%d,%%LMQ%%x\x02", seed%3)
+	}
+	m.Properties = []byte(props)
+	return m
+}
+
+// runChild stores messages until it is killed. Standard output is a line per acknowledged message:
+// seed, physical offset, queue offset.
+func runChild(dir string) {
+	round, _ := strconv.Atoi(os.Getenv(childEnv + "_ROUND"))
+	s, err := store.Open(killConfig(dir, round))
+	if err != nil {
+		fmt.Println("open:", err)
+		os.Exit(3)
+	}
+	var mu sync.Mutex
+	acknowledge := func(seed uint64, phy, offset int64) {
+		mu.Lock()
+		fmt.Printf("%d %d %d\n", seed, phy, offset)
+		mu.Unlock()
+	}
+	fmt.Println("started")
+	for worker := range uint64(4) {
+		go func() {
+			for n := uint64(round)<<32 | worker<<24; ; n += 10 {
+				if n%70 < 10 {
+					n += putBatch(s, n, acknowledge)
+					continue
+				}
+				done := make(chan struct{})
+				s.Put(seeded(n), func(r store.PutResult) {
+					if r.Status == store.PutOK {
+						acknowledge(n, r.PhyOffset, r.QueueOffset)
+					}
+					close(done)
+				})
+				<-done
+			}
+		}()
+	}
+	time.Sleep(time.Minute) // a parent that died does not kill
+	os.Exit(4)
+}
+
+// putBatch stores a batch of up to 9 messages with seeds from n+1 on, in the queue of n.
+func putBatch(s *store.Store, n uint64, acknowledge func(seed uint64, phy, offset int64)) uint64 {
+	m := seeded(n)
+	count := 2 + n/10%8
+	m.Body, m.Properties = nil, nil
+	for i := range count {
+		e := seeded(n + 1 + i)
+		m.Body = message.AppendBatchEntry(m.Body, 0, e.Body, []byte(fmt.Sprintf("UNIQ_KEY\x01%d\x02", n+1+i)))
+	}
+	done := make(chan struct{})
+	s.PutBatch(m, func(r store.PutResult) {
+		if r.Status == store.PutOK {
+			for i, phy := range r.Offsets {
+				acknowledge(n+1+uint64(i), phy, r.QueueOffset+int64(i))
+			}
+		}
+		close(done)
+	})
+	<-done
+	return 0
+}
+
+// ack is an acknowledged message.
+type ack struct {
+	seed        uint64
+	phy, offset int64
+}
+
+// killRound runs a child for a while, kills it, and returns what it had acknowledged.
+func killRound(t *testing.T, dir string, round int) []ack {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"="+dir, fmt.Sprintf("%s_ROUND=%d", childEnv, round))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var acks []ack
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "started" {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		t.Fatalf("child: %q", lines.Text())
+	}
+	timer := time.AfterFunc(time.Duration(10+rand.IntN(200))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+	for lines.Scan() {
+		var a ack
+		// a last line may be cut
+		if n, _ := fmt.Sscanf(lines.Text(), "%d %d %d", &a.seed, &a.phy, &a.offset); n == 3 && strings.Count(lines.Text(), " ") == 2 {
+			acks = append(acks, a)
+		}
+	}
+	timer.Stop()
+	_ = cmd.Wait()
+	if len(acks) > 0 { // its last number may be cut
+		acks = acks[:len(acks)-1]
+	}
+	return acks
+}
+
+// checkAcks looks at each acknowledged message.
+func checkAcks(t *testing.T, s *store.Store, acks []ack) {
+	t.Helper()
+	for _, a := range acks {
+		raw, ok := s.Record(nil, a.phy, 0)
+		if !ok {
+			t.Fatalf("acknowledged message %d is not at %d; the log ends at %d", a.seed, a.phy, s.MaxPhyOffset())
+		}
+		r, err := message.ParseRecord(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := seeded(a.seed)
+		if string(r.Body) != string(want.Body) || r.QueueOffset != a.offset || r.PhyOffset != a.phy {
+			t.Fatalf("message %d came back with other content", a.seed)
+		}
+		u, ok := s.Unit(string(r.Topic), r.QueueID, a.offset)
+		if !ok || u.PhyOffset != a.phy || u.Size != r.Size {
+			t.Fatalf("message %d: unit %+v at queue offset %d of %s-%d", a.seed, u, a.offset, r.Topic, r.QueueID)
+		}
+	}
+}
+
+// checkConsistent walks the log and holds queues and index against it: each record has its units, queues have no others,
+// and each key finds its message once.
+func checkConsistent(t *testing.T, s *store.Store) (records int64) {
+	t.Helper()
+	type place struct {
+		topic string
+		id    int32
+	}
+	units := make(map[place]int64)
+	expect := func(topic string, id int32, offset int64, r *message.Record) {
+		u, ok := s.Unit(topic, id, offset)
+		tags := message.TagsCode(message.ScanKnown(r.Properties).Tags)
+		if !ok || u.PhyOffset != r.PhyOffset || u.Size != r.Size || u.TagsCode != tags {
+			t.Fatalf("%s-%d: unit %d is %+v, record at %d", topic, id, offset, u, r.PhyOffset)
+		}
+		units[place{topic, id}]++
+	}
+	cl := s.CommitLog()
+	res, err := cl.Scan(s.MinPhyOffset(), cl.End(), commitlog.CheckBody, func(off int64, r *message.Record, _ []byte) error {
+		known := message.ScanKnown(r.Properties)
+		if off != r.PhyOffset {
+			t.Fatalf("record at %d says %d", off, r.PhyOffset)
+		}
+		expect(string(r.Topic), r.QueueID, r.QueueOffset, r)
+		if len(known.MultiDispatch) > 0 {
+			names, offsets := strings.Split(string(known.MultiDispatch), ","), strings.Split(string(known.MultiQueueOffset), ",")
+			for i, name := range names {
+				n, _ := strconv.ParseInt(offsets[i], 10, 64)
+				expect(name, 0, n, r)
+			}
+		}
+		if hits := s.QueryIndex(string(r.Topic), string(known.UniqKey), 64, 0, math.MaxInt64).PhyOffsets; len(hits) != 1 || hits[0] != off {
+			t.Fatalf("record at %d: its unique key finds %v", off, hits)
+		}
+		return nil
+	})
+	if err != nil || res.Stop != "" || res.End != cl.End() {
+		t.Fatalf("log ends at %d: %+v, %v", cl.End(), res, err)
+	}
+	for _, q := range s.QueueInfos() {
+		if got := units[place{q.Topic, q.QueueID}]; got != q.Max || q.Min != 0 {
+			t.Fatalf("%s-%d: [%d,%d), %d records", q.Topic, q.QueueID, q.Min, q.Max, got)
+		}
+	}
+	// a key that many messages have: every one is in the index, none twice
+	hits := 0
+	ix := s.Index()
+	_, _, err = ix.Query("Kill0", "k3", 0, math.MaxInt64, func(int64) bool { hits++; return true })
+	want := 0
+	if _, serr := cl.Scan(s.MinPhyOffset(), cl.End(), commitlog.CheckNone, func(_ int64, r *message.Record, _ []byte) error {
+		if string(r.Topic) == "Kill0" {
+			for _, k := range strings.Fields(string(message.ScanKnown(r.Properties).Keys)) {
+				if k == "k3" {
+					want++
+				}
+			}
+		}
+		return nil
+	}); serr != nil || err != nil {
+		t.Fatal(serr, err)
+	}
+	if hits != want {
+		t.Fatalf("key k3: %d hits for %d messages", hits, want)
+	}
+	return res.Records
+}
+
+// killRounds kills a child again and again over one directory, which is begun anew every 20 rounds. judge may look at
+// the directory as the child left it.
+func killRounds(t *testing.T, rounds int, judge func(t *testing.T, round int, dir string)) {
+	var dir string
+	var acks []ack
+	for round := range rounds {
+		if round%20 == 0 {
+			dir, acks = filepath.Join(t.TempDir(), "store"), nil
+		}
+		acks = append(acks, killRound(t, dir, round)...)
+		if judge != nil {
+			judge(t, round, dir)
+		}
+		s, err := store.Open(killConfig(dir, round))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkAcks(t, s, acks)
+		records := checkConsistent(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("round %d: %d acknowledged so far, %d records", round, len(acks), records)
+	}
+}
+
+func TestKilledWhileStoring(t *testing.T) {
+	rounds := 3
+	if n, err := strconv.Atoi(os.Getenv("ROCKETMQ_KILL_ROUNDS")); err == nil {
+		rounds = n
+	}
+	killRounds(t, rounds, nil)
+}

@@ -62,6 +62,13 @@ func (s *Store) recover() error {
 	if s.clean {
 		from = s.startAfterStop(maxPhy, newest)
 	}
+	if !s.clean {
+		for _, q := range s.queues {
+			if err := q.DropTorn(from); err != nil {
+				return err
+			}
+		}
+	}
 	d := &s.dispatch
 	d.quiet = true
 	d.pos.Store(from)

@@ -184,7 +184,7 @@ func (s *Store) open() error {
 	if !s.cfg.IndexDisabled {
 		if s.ix, err = index.Open(index.Options{
 			Dir: filepath.Join(s.cfg.Dir, "index"), Slots: s.cfg.IndexSlots, Units: s.cfg.IndexUnits, Now: s.cfg.Now, Log: s.log,
-		}, func(h index.Header) bool { return s.clean || h.EndTimestamp <= s.cp.index.Load() }); err != nil {
+		}, func(h index.Header) bool { return s.clean || s.cp.sameBoot || h.EndTimestamp <= s.cp.index.Load() }); err != nil {
 			return err
 		}
 	}
@@ -195,6 +195,9 @@ func (s *Store) open() error {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
+	}
+	if err := s.cp.mark(true); err != nil {
+		return err
 	}
 	return s.writeAbort()
 }
@@ -246,7 +249,7 @@ func (s *Store) Close() error {
 	}
 	err = errors.Join(err, s.cp.write(true))
 	if clean && err == nil {
-		err = os.Remove(s.abortPath())
+		err = errors.Join(s.cp.mark(false), os.Remove(s.abortPath()))
 	} else {
 		s.log.Error("store: stopped, but not cleanly: the next start checks the log", "behind", s.DispatchBehind(), "err", err)
 	}

@@ -16,17 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"rocketmq-go/message"
 )
-
-func TestMain(m *testing.M) {
-	if os.Getenv(childEnv) != "" {
-		os.Exit(runChild())
-	}
-	goleak.VerifyTestMain(m)
-}
 
 var (
 	bornHost  = netip.MustParseAddrPort("127.0.0.1:41244")

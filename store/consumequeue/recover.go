@@ -160,3 +160,26 @@ func (q *Queue) keep(first, phyEnd int64) (int64, error) {
 	}
 	return first, nil
 }
+
+// DropTorn drops the last unit if it lies across two pages and its record is at scanned or behind it, where the log will
+// be dispatched again: a process that is killed in the middle of a write can leave half a unit.
+func (q *Queue) DropTorn(scanned int64) error {
+	const page = 4096
+	u, ok := q.LastUnit()
+	at := (q.end - 1) * UnitSize % (q.size * UnitSize)
+	if !ok || at/page == (at+UnitSize-1)/page || u.PhyOffset < scanned {
+		return nil
+	}
+	f := q.seq.Acquire((q.end - 1) * UnitSize)
+	if f == nil {
+		return nil
+	}
+	defer f.Release()
+	if err := f.Zero(at, at+UnitSize); err != nil {
+		return err
+	}
+	q.end--
+	q.max.Store(q.end)
+	q.synced.Store(min(q.synced.Load(), q.end))
+	return q.findMaxPhy()
+}

@@ -215,6 +215,10 @@ func (f *file) put(hash int32, phyOffset, storeTime int64) error {
 		return err
 	}
 	previous := int32(be.Uint32(f.data[slot:]))
+	if previous == h.Count {
+		// killed between slot and header: the unit is there already, with what the slot held before
+		previous = int32(be.Uint32(f.data[unit+16:]))
+	}
 	if previous <= 0 || previous > h.Count {
 		previous = 0
 	}
@@ -262,7 +266,6 @@ func (f *file) query(hash int32, h Header, begin, end int64, visit func(phyOffse
 	if _, err := f.fd.ReadAt(b[:slotSize], f.slotPos(hash)); err != nil {
 		return false, err
 	}
-	// a writer may be ahead of h: newer units are skipped by walking on
 	n := int32(be.Uint32(b[:]))
 	for steps := int64(0); n > 0 && int64(n) < f.units && steps < f.units; steps++ {
 		if _, err := f.fd.ReadAt(b[:], f.unitPos(n)); err != nil {
@@ -273,7 +276,8 @@ func (f *file) query(hash int32, h Header, begin, end int64, visit func(phyOffse
 			break
 		}
 		t := h.BeginTimestamp + diff*1000
-		if int32(be.Uint32(b[:])) == hash && t >= begin && t <= end {
+		// units from h.Count on are being written, or were when the process was killed
+		if n < h.Count && int32(be.Uint32(b[:])) == hash && t >= begin && t <= end {
 			if !visit(int64(be.Uint64(b[4:]))) {
 				return false, nil
 			}
