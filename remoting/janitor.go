@@ -46,10 +46,11 @@ func (c *conn) check(tick time.Duration) {
 	} else {
 		c.quiet += tick
 	}
+	// In a goroutine, because closing a TLS connection may wait for its peer.
 	switch {
 	case c.stuck >= c.WriteTimeout:
-		c.close(errSlow)
+		go c.close(errSlow)
 	case c.quiet >= c.IdleTimeout:
-		c.close(errIdle)
+		go c.close(errIdle)
 	}
 }

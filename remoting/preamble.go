@@ -209,7 +209,11 @@ func (s *Server) startTLS(c *conn) error {
 	if err := t.Handshake(); err != nil {
 		return fmt.Errorf("TLS handshake: %w", err)
 	}
-	return t.SetDeadline(time.Time{})
+	_ = t.SetDeadline(time.Time{})
+	if s.draining.Load() { // whose deadline we may just have cleared
+		return ErrClosed
+	}
+	return nil
 }
 
 // prefixConn is a connection from which some bytes were read already.
