@@ -45,10 +45,14 @@ func (st *Step) Compare(got map[string]any) []Difference {
 	return diff(st.Expect, got, st.Volatile, st.Unordered)
 }
 
+// compactKeys turns object keys in paths, as the recorder prints them, into the form that flatten gives them.
+var compactKeys = strings.NewReplacer(`": `, `":`, `, "`, `,"`)
+
 func diff(want, got map[string]any, volatile, unordered []string) []Difference {
 	e, g := flatten(sorted(want, unordered)), flatten(sorted(got, unordered))
 	varies := make([]*regexp.Regexp, 0, len(volatile))
 	for _, path := range volatile {
+		path = compactKeys.Replace(path)
 		p := strings.ReplaceAll(regexp.QuoteMeta(path), `\*`, `[^.]*`)
 		varies = append(varies, regexp.MustCompile("^(?:"+p+"|"+regexp.QuoteMeta(path)+`\..*)$`))
 	}

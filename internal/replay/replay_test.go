@@ -65,7 +65,7 @@ func TestSaveDeriveAndFill(t *testing.T) {
 {"id":"2","code":11,"derive":{"off":"id"},"extFields":{"o":"${off}","p":"${n+1}"},"bodyRepeat":["ab",3],"expect":{"code":0},"codeOnly":true}
 `)
 	Play(t, dial, steps, Known{})
-	if got := seen[0].ExtFields["i"]; got != "a\x011\x02b\x012\x02" {
+	if got := seen[0].ExtFields["i"]; got != "b\x012\x02a\x011\x02" {
 		t.Errorf("properties %q", got)
 	}
 	if got := seen[1].ExtFields; got["o"] != "2996" || got["p"] != "8" {

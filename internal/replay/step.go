@@ -12,9 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -35,17 +33,17 @@ type Step struct {
 	Save      map[string]string `json:"save"`
 	Derive    map[string]string `json:"derive"`
 
-	Code         int32                     `json:"code"`
-	Version      *int32                    `json:"version"`
-	Language     string                    `json:"language"`
-	Flag         int32                     `json:"flag"`
-	Remark       *string                   `json:"remark"`
-	ExtFields    map[string]any            `json:"extFields"`
-	PropertiesOf map[string]map[string]any `json:"propertiesOf"`
-	BodyText     *string                   `json:"bodyText"`
-	BodyHex      *string                   `json:"bodyHex"`
-	BodyRepeat   *repeat                   `json:"bodyRepeat"`
-	Batch        []batchMessage            `json:"batch"`
+	Code         int32            `json:"code"`
+	Version      *int32           `json:"version"`
+	Language     string           `json:"language"`
+	Flag         int32            `json:"flag"`
+	Remark       *string          `json:"remark"`
+	ExtFields    map[string]any   `json:"extFields"`
+	PropertiesOf map[string]pairs `json:"propertiesOf"`
+	BodyText     *string          `json:"bodyText"`
+	BodyHex      *string          `json:"bodyHex"`
+	BodyRepeat   *repeat          `json:"bodyRepeat"`
+	Batch        []batchMessage   `json:"batch"`
 
 	Expect    map[string]any `json:"expect"`
 	Volatile  []string       `json:"volatile"`
@@ -64,9 +62,9 @@ func (r *repeat) UnmarshalJSON(b []byte) error {
 }
 
 type batchMessage struct {
-	BodyText   string         `json:"bodyText"`
-	Properties map[string]any `json:"properties"`
-	Flag       int32          `json:"flag"`
+	BodyText   string `json:"bodyText"`
+	Properties pairs  `json:"properties"`
+	Flag       int32  `json:"flag"`
 }
 
 // Load reads the steps of a recording. Lines without an id are comments.
@@ -186,11 +184,39 @@ func appendBatched(b []byte, body, properties string, flag int32) []byte {
 	return append(b, properties...)
 }
 
-// properties joins message properties in the order of their names.
-func (e *env) properties(p map[string]any) string {
+// pairs are the members of a JSON object in the order in which they stand.
+type pairs []pair
+
+type pair struct {
+	name  string
+	value any
+}
+
+func (p *pairs) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("properties are no object: %v, %w", t, err)
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value any
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		*p = append(*p, pair{name.(string), value})
+	}
+	return nil
+}
+
+// properties joins message properties in the order of the recording.
+func (e *env) properties(p pairs) string {
 	var b strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(p)) {
-		fmt.Fprintf(&b, "%s\x01%v\x02", k, e.fill(p[k]))
+	for _, one := range p {
+		fmt.Fprintf(&b, "%s\x01%v\x02", one.name, e.fill(one.value))
 	}
 	return b.String()
 }
