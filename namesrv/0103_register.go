@@ -4,8 +4,6 @@
 package namesrv
 
 import (
-	"encoding/binary"
-	"hash/maphash"
 	"math"
 	"time"
 
@@ -66,7 +64,7 @@ func (s *Server) registerBroker(r *remoting.Request, resp *protocol.Response) er
 
 // register takes the short way if the body is the one applied last.
 func (s *Server) register(reg *route.Registration, r *remoting.Request, compressed, deleteMissing bool) (route.Registered, error) {
-	reg.Print = s.print(r, compressed, deleteMissing)
+	reg.Print = s.printer.Print(r.Body, r.Version, compressed, deleteMissing)
 	if done, ok := s.table.Renew(reg); ok {
 		return done, nil
 	}
@@ -85,23 +83,6 @@ func (s *Server) register(reg *route.Registration, r *remoting.Request, compress
 			"topics", len(body.Topics), "version", r.Version)
 	}
 	return done, err
-}
-
-// print identifies a body together with everything else that decides what is made of it.
-func (s *Server) print(r *remoting.Request, compressed, deleteMissing bool) uint64 {
-	var h maphash.Hash
-	h.SetSeed(s.seed)
-	var form [6]byte
-	binary.BigEndian.PutUint32(form[:], uint32(r.Version))
-	if compressed {
-		form[4] = 1
-	}
-	if deleteMissing {
-		form[5] = 1
-	}
-	h.Write(form[:])
-	h.Write(r.Body)
-	return h.Sum64()
 }
 
 func (s *Server) unregisterBroker(r *remoting.Request, _ *protocol.Response) error {

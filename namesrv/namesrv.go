@@ -17,7 +17,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -29,6 +28,7 @@ import (
 	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/config"
 	"rocketmq-go/namesrv/kvconfig"
+	"rocketmq-go/namesrv/registration"
 	"rocketmq-go/namesrv/route"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
@@ -54,7 +54,7 @@ type Server struct {
 	options Options
 	log     *slog.Logger
 	now     func() time.Time
-	seed    maphash.Seed
+	printer registration.Printer
 	started time.Time
 
 	table  *route.Table
@@ -87,7 +87,7 @@ func New(cfg *config.Namesrv, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, profile: compat.For(cfg.CompatVersion()), options: o, log: o.Log, now: o.Now, seed: maphash.MakeSeed(),
+		cfg: cfg, profile: compat.For(cfg.CompatVersion()), options: o, log: o.Log, now: o.Now, printer: registration.NewPrinter(),
 		kv: kv, notices: make(chan notice, maxNotices),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
