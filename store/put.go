@@ -122,6 +122,9 @@ func (s *Store) lockLog() bool {
 
 // units is how many queue offsets a message takes: one, or for an inner batch (5.x) the number of its messages.
 func units(known *message.Known) int64 {
+	if len(known.InnerNum) == 0 {
+		return 1 // nearly always, and an error of Atoi would be an allocation
+	}
 	if n, err := strconv.Atoi(string(known.InnerNum)); err == nil && n > 0 {
 		return int64(n)
 	}
