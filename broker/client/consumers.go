@@ -163,7 +163,7 @@ func (c *Consumers) enter(me *Client, hb *protocol.HeartbeatData, data *protocol
 		changed = changed || s.added || s.sub == nil
 	}
 	var tell []remoting.Channel
-	if changed && notify && data.MessageModel != protocol.Broadcasting {
+	if changed && notify {
 		tell = c.noticeLocked(g, rules)
 	}
 	c.mu.Unlock()
@@ -186,7 +186,8 @@ func gone(ch remoting.Channel) bool {
 	}
 }
 
-// Unregister takes the connection out of a group (code 35) and tells the others.
+// Unregister takes the connection out of a group (code 35) and tells the others. As in Java they are told also when the
+// connection is not a member.
 func (c *Consumers) Unregister(ch remoting.Channel, group string) {
 	if c.Group(group) == nil {
 		return // and the group is not created for this
@@ -199,9 +200,13 @@ func (c *Consumers) Unregister(ch remoting.Channel, group string) {
 		c.mu.Unlock()
 		return
 	}
-	leave := c.leaveLocked(g, ch, notify, c.o.Rules())
+	rules := c.o.Rules()
+	l := c.leaveLocked(g, ch, notify, rules)
+	if notify && l.tell == nil {
+		l.tell = c.noticeLocked(g, rules)
+	}
 	c.mu.Unlock()
-	c.after(leave)
+	c.after(l)
 }
 
 // Closed takes a connection that is gone out of all its groups and tells their other members.
@@ -266,7 +271,7 @@ func removeGroup(list []*ConsumerGroup, g *ConsumerGroup) []*ConsumerGroup {
 
 // noticeLocked gives the channels that must be told now of a change in g.
 func (c *Consumers) noticeLocked(g *ConsumerGroup, rules Rules) []remoting.Channel {
-	if rules.DisableNotify {
+	if rules.DisableNotify || g.empty() || g.Model() == protocol.Broadcasting {
 		return nil
 	}
 	if rules.CollectNotices {

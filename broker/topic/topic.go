@@ -208,7 +208,7 @@ func (t *Table) ensure(name string, queues, perm, sysFlag int32) (cfg *protocol.
 	return cfg, !ok
 }
 
-// setOrder switches a topic's order flag and tells whether that changed it.
+// setOrder switches a topic's order flag.
 func (t *Table) setOrder(name string, order bool) {
 	t.mu.Lock()
 	old, ok := t.topics.Get(name)
@@ -223,8 +223,9 @@ func (t *Table) setOrder(name string, order bool) {
 	}
 }
 
-// SetOrder makes exactly the named topics order topics, as the name server's ORDER_TOPIC_CONFIG lists them. Topics that
-// do not exist are passed over.
+// SetOrder makes the named topics order topics, as the name server's ORDER_TOPIC_CONFIG lists them; names of no topic are
+// passed over. In 4.9 all others lose the flag, in 5.x it stays with them: an administrator may have set it here. Call it
+// only when the name server has such a list.
 func (t *Table) SetOrder(topics []string) {
 	want := map[string]bool{}
 	for _, name := range topics {
@@ -233,9 +234,9 @@ func (t *Table) SetOrder(topics []string) {
 	var changed []string
 	t.mu.Lock()
 	for name, old := range t.topics.All() {
-		if old.Order != want[name] {
+		if order := want[name]; old.Order != order && (order || t.o.Compat49) {
 			cfg := *old
-			cfg.Order = want[name]
+			cfg.Order = order
 			t.topics.Set(name, &cfg)
 			changed = append(changed, name)
 		}

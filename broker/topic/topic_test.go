@@ -190,8 +190,17 @@ func TestOrderTopics(t *testing.T) {
 		t.Error("the same list changed the version")
 	}
 	table.SetOrder([]string{"B"})
-	if table.Get("A").Order || !table.Get("B").Order || table.Get("C").Order {
+	table.SetOrder(nil)
+	if !table.Get("A").Order || !table.Get("B").Order || table.Get("C").Order {
 		t.Error("flags")
+	}
+	old := newTable(t, Options{Compat49: true})
+	old.CreateRetry("A", 1, 6, 0)
+	old.CreateRetry("B", 1, 6, 0)
+	old.SetOrder([]string{"A"})
+	old.SetOrder([]string{"B"})
+	if old.Get("A").Order || !old.Get("B").Order {
+		t.Error("4.9 takes the flag from what is not listed")
 	}
 	if cfg := table.RetryTopicOf("g", 2, 0, true); !cfg.Order || cfg.ReadQueueNums != 2 || cfg.TopicName != "%RETRY%g" {
 		t.Errorf("%+v", cfg)
