@@ -57,7 +57,7 @@ func (b *Broker) runtime() map[string]string {
 	t["sendThreadPoolQueueCapacity"] = strconv.Itoa(v.SendThreadPoolQueueCapacity)
 	t["pullThreadPoolQueueCapacity"] = strconv.Itoa(v.PullThreadPoolQueueCapacity)
 	for _, p := range b.schedule.Progress() {
-		t[fmt.Sprintf("scheduleMessageOffset_%d", p.Level)] = fmt.Sprintf("%d,%d", p.Next, p.Max)
+		t[fmt.Sprintf("scheduleMessageOffset_%d", p.Level)] = fmt.Sprintf("%d,%d", p.Delivered, p.Max)
 	}
 	return t
 }
