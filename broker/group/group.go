@@ -137,7 +137,7 @@ func (t *Table) Find(name string) *protocol.SubscriptionGroupConfig {
 	if !rules.AutoCreate && !(rules.EnableCreateSysGroup && strings.HasPrefix(name, sysPrefix)) {
 		return nil
 	}
-	if len(name) > maxNameLength || !topic.LegalName(name) {
+	if name == "" || len(name) > maxNameLength || !topic.LegalName(name) {
 		return nil
 	}
 	t.mu.Lock()

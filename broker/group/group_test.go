@@ -107,6 +107,7 @@ func TestFind(t *testing.T) {
 		{"CID_RMQ_SYS_a", false, true, true},
 		{"CID_RMQ_SYS_b", false, false, false},
 		{"bad name!", true, true, false},
+		{"", true, true, false},
 		{strings.Repeat("x", 255), true, true, true},
 		{strings.Repeat("x", 256), true, true, false},
 		{"g1", false, false, true},
