@@ -54,6 +54,7 @@ func (s *Server) routeOfTopic(r *remoting.Request, resp *protocol.Response) erro
 		return protocol.Errorf(protocol.RespTopicNotExist, "No topic route info in name server for the topic: %s%s",
 			orNull(h.Topic), s.profile.FAQ)
 	}
+	resp.Body = reachable(r.Channel, resp.Body)
 	return nil
 }
 

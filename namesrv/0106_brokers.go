@@ -12,8 +12,8 @@ import (
 //
 // 106 and 901 have unquoted integer keys whatever the version of the client. 901 leaves a remark beside its code 0.
 
-func (s *Server) clusterInfo(_ *remoting.Request, resp *protocol.Response) error {
-	resp.Body = s.json(s.table.Clusters())
+func (s *Server) clusterInfo(r *remoting.Request, resp *protocol.Response) error {
+	resp.Body = reachable(r.Channel, s.json(s.table.Clusters()))
 	return nil
 }
 
@@ -22,9 +22,9 @@ func (s *Server) memberGroup(r *remoting.Request, resp *protocol.Response) error
 	if err := h.ParseFields(&r.Fields); err != nil {
 		return err
 	}
-	resp.Body = s.json(&protocol.GetBrokerMemberGroupResponseBody{
+	resp.Body = reachable(r.Channel, s.json(&protocol.GetBrokerMemberGroupResponseBody{
 		BrokerMemberGroup: s.table.Members(h.ClusterName.V, h.BrokerName.V),
-	})
+	}))
 	resp.Remark = protocol.Some("not set any response code")
 	return nil
 }

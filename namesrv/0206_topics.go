@@ -39,9 +39,9 @@ func (s *Server) topicsOfCluster(r *remoting.Request, resp *protocol.Response) e
 	return nil
 }
 
-func (s *Server) systemTopics(_ *remoting.Request, resp *protocol.Response) error {
+func (s *Server) systemTopics(r *remoting.Request, resp *protocol.Response) error {
 	names, addr := s.table.SystemTopics()
-	resp.Body = s.json(&protocol.TopicList{TopicList: names, BrokerAddr: addr})
+	resp.Body = reachable(r.Channel, s.json(&protocol.TopicList{TopicList: names, BrokerAddr: addr}))
 	return nil
 }
 

@@ -200,6 +200,28 @@ func TestIPv6Addresses(t *testing.T) {
 	}
 }
 
+// TestAnyAddress shows that a broker which registered the wildcard address is named to each client by the address that
+// this client has reached.
+func TestAnyAddress(t *testing.T) {
+	s := start(t, "", namesrv.Options{})
+	p := s.connect(t)
+	p.register("b", 0, 479, []string{"T", "U"}, fields{"brokerAddr": "0.0.0.0:10911"})
+	host := "127.0.0.1"
+	if !strings.Contains(p.route("T"), `"brokerAddrs":{"0":"`+host+`:10911"}`) {
+		t.Errorf("route names %s", p.route("T"))
+	}
+	for code, f := range map[int32]fields{
+		protocol.ReqGetBrokerClusterInfo:     nil,
+		protocol.ReqGetSystemTopicListFromNs: nil,
+		protocol.ReqGetBrokerMemberGroup:     {"clusterName": "C", "brokerName": "b"},
+	} {
+		body := string(p.succeed(code, f, "").Body)
+		if strings.Contains(body, "0.0.0.0") {
+			t.Errorf("code %d names the wildcard address: %s", code, body)
+		}
+	}
+}
+
 func TestStaticTopic(t *testing.T) {
 	p := start(t, "", namesrv.Options{}).connect(t)
 	// As recorded from Java: two brokers that share the static topic ST.
