@@ -189,6 +189,9 @@ func (l *Log) roll() (*tail, error) {
 	if l.tail != nil {
 		base = l.tail.file.End()
 	}
+	// held to the end: the helper must not prepare the file that becomes the tail here
+	l.nextMu.Lock()
+	defer l.nextMu.Unlock()
 	next, err := l.takeNext(base)
 	if err != nil {
 		return nil, err
@@ -196,7 +199,7 @@ func (l *Log) roll() (*tail, error) {
 	if old := l.tail; old != nil && l.pos < old.file.End() {
 		at := l.pos - old.file.Base()
 		if err := old.reserve(l.tune, at+blankSize); err != nil {
-			l.putBack(next)
+			l.next = next
 			return nil, err
 		}
 		binary.BigEndian.PutUint32(old.data[at:], uint32(old.file.End()-l.pos))
@@ -268,9 +271,8 @@ func (l *Log) prepare(base int64) (*tail, error) {
 	return t, nil
 }
 
+// takeNext returns the prepared file or prepares it now. nextMu is held.
 func (l *Log) takeNext(base int64) (*tail, error) {
-	l.nextMu.Lock()
-	defer l.nextMu.Unlock()
 	t := l.next
 	l.next = nil
 	if t != nil && t.file.Base() == base {
@@ -280,12 +282,6 @@ func (l *Log) takeNext(base int64) (*tail, error) {
 		_ = t.file.Discard()
 	}
 	return l.prepare(base)
-}
-
-func (l *Log) putBack(t *tail) {
-	l.nextMu.Lock()
-	defer l.nextMu.Unlock()
-	l.next = t
 }
 
 // SetEnd says that the log ends at end: files behind it are deleted, and what follows it in its file is cleared, so

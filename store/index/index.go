@@ -85,8 +85,22 @@ func Open(o Options, keep func(h Header) bool) (*Index, error) {
 		files = append(files, f)
 	}
 	slices.SortFunc(files, func(a, b *file) int { return strings.Compare(a.path, b.path) })
+	if n := len(files); n > 1 && files[n-1].header().Count <= 1 {
+		// killed before its header was written
+		if err := files[n-1].setHeader(files[n-2].header().successor()); err != nil {
+			return nil, err
+		}
+	}
 	x.files.Store(&files)
 	return x, nil
+}
+
+// successor is the header of the file that follows, before its first unit.
+func (h Header) successor() Header {
+	return Header{
+		BeginTimestamp: h.EndTimestamp, EndTimestamp: h.EndTimestamp,
+		BeginPhyOffset: h.EndPhyOffset, EndPhyOffset: h.EndPhyOffset, Count: 1,
+	}
 }
 
 // Header is the header of a file.
@@ -199,11 +213,7 @@ func (x *Index) create(old *file) (*file, error) {
 		return nil, err
 	}
 	if old != nil {
-		h := old.header()
-		err = f.setHeader(Header{
-			BeginTimestamp: h.EndTimestamp, EndTimestamp: h.EndTimestamp,
-			BeginPhyOffset: h.EndPhyOffset, EndPhyOffset: h.EndPhyOffset, Count: 1,
-		})
+		err = f.setHeader(old.header().successor())
 	}
 	if err != nil {
 		f.release()

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"cmp"
 	"crypto/sha1"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 	"rocketmq-go/message"
 	"rocketmq-go/store"
 	"rocketmq-go/store/commitlog"
+	"rocketmq-go/store/consumequeue"
 )
 
 // maxHits is how many messages are asked for per key.
@@ -139,13 +141,19 @@ func (d *dumper) messages(q store.QueueInfo) {
 			break
 		}
 		l := new(line).str("t", "msg").str("topic", q.Topic).int("queueId", int64(q.QueueID)).int("cqOffset", off).
-			int("cqPos", u.PhyOffset).int("cqSize", int64(u.Size)).int("cqTagsCode", u.TagsCode)
+			int("cqPos", u.PhyOffset).int("cqSize", int64(u.Size))
 		raw, ok := d.reader.Bytes(u.PhyOffset, int(u.Size))
-		if !ok {
+		r, err := message.ParseRecord(raw)
+		if consumequeue.IsExtAddress(u.TagsCode) && err == nil { // Java prints what stands at that address
+			u.TagsCode = message.TagsCode(message.ScanKnown(r.Properties).Tags)
+		}
+		l.int("cqTagsCode", u.TagsCode)
+		switch {
+		case !ok:
 			l.str("error", "no such record")
-		} else if r, err := message.ParseRecord(raw); err != nil {
+		case err != nil:
 			l.str("error", "not decodable")
-		} else {
+		default:
 			d.describe(l, &r)
 		}
 		if strings.Contains(d.o.What, "msgs") {
@@ -273,8 +281,15 @@ func (d *dumper) hits(key string) error {
 	slices.Sort(offsets)
 	var sb strings.Builder
 	for _, off := range offsets {
-		if _, ok := d.reader.Record(off); !ok {
+		head, ok := d.reader.Bytes(off, 4)
+		if !ok {
 			continue
+		}
+		if _, ok := d.reader.Record(off); !ok {
+			if _, ok := d.reader.Bytes(off, int(int32(binary.BigEndian.Uint32(head)))); !ok {
+				continue
+			}
+			off = -1 // Java finds something there that is no message
 		}
 		if sb.Len() > 0 {
 			sb.WriteByte(',')

@@ -174,7 +174,7 @@ func (s *Sequence) Prepare(base int64) (*File, error) {
 		return nil, err
 	}
 	f := s.newFile(filepath.Join(dir, Name(base)), base)
-	fd, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	fd, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rocketmq-go/message"
+)
+
+// benchConfig has the sizes of a real broker.
+func benchConfig(b *testing.B) Config {
+	cfg := testConfig(b.TempDir())
+	cfg.CommitLogFileSize, cfg.ConsumeQueueFileSize, cfg.IndexSlots, cfg.IndexUnits = 1<<30, 6000000, 5000000, 20000000
+	return cfg
+}
+
+// cpu reports the process' CPU time per operation: all goroutines, dispatching and page faults included.
+func cpu(b *testing.B, start time.Duration) {
+	b.ReportMetric(float64(cpuTime()-start)/float64(b.N), "cpu-ns/op")
+}
+
+func cpuTime() time.Duration {
+	var u unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+const benchProps = "UNIQ_KEY\x017F0000010000000B0000000000000075\x02WAIT\x01true\x02TAGS\x01t\x02"
+
+func BenchmarkPut(b *testing.B) {
+	for _, size := range []int{100, 1024, 16 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			s := openTest(b, benchConfig(b))
+			m := newMessage("Bench", 0, strings.Repeat("x", size), benchProps)
+			bad := 0
+			done := func(r PutResult) {
+				if r.Status != PutOK {
+					bad++
+				}
+			}
+			// no more than fits into a few files
+			n := min(b.N, 4<<30/(size+200))
+			b.ReportAllocs()
+			b.ResetTimer()
+			start := cpuTime()
+			for i := range n {
+				m.QueueID = int32(i % 8)
+				s.Put(m, done)
+			}
+			b.StopTimer()
+			for s.DispatchBehind() > 0 {
+				time.Sleep(time.Millisecond)
+			}
+			cpu(b, start)
+			if bad > 0 {
+				b.Fatalf("%d puts refused", bad)
+			}
+		})
+	}
+}
+
+func BenchmarkPutBatch32(b *testing.B) {
+	s := openTest(b, benchConfig(b))
+	m := newMessage("Bench", 0, "", "WAIT\x01true\x02")
+	m.Body = nil
+	for i := range 32 {
+		m.Body = message.AppendBatchEntry(m.Body, 0, make([]byte, 1024), []byte(fmt.Sprintf("UNIQ_KEY\x017F0000010000000B00000000000000%02d\x02", i)))
+	}
+	done := func(r PutResult) {
+		if r.Status != PutOK {
+			panic(r.Status)
+		}
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	start := cpuTime()
+	for range b.N {
+		s.PutBatch(m, done)
+	}
+	b.StopTimer()
+	for s.DispatchBehind() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	cpu(b, start)
+}
+
+func BenchmarkPutSyncFlush(b *testing.B) {
+	for _, inFlight := range []int{1, 64} {
+		b.Run(fmt.Sprint(inFlight), func(b *testing.B) {
+			cfg := benchConfig(b)
+			cfg.SyncFlush = true
+			s := openTest(b, cfg)
+			m := newMessage("Bench", 0, strings.Repeat("x", 1024), benchProps)
+			slots := make(chan struct{}, inFlight)
+			var wg sync.WaitGroup
+			wg.Add(b.N)
+			done := func(r PutResult) {
+				<-slots
+				wg.Done()
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			start := cpuTime()
+			for range b.N {
+				slots <- struct{}{}
+				s.Put(m, done)
+			}
+			wg.Wait()
+			b.StopTimer()
+			cpu(b, start)
+		})
+	}
+}
+
+func BenchmarkGetHot(b *testing.B) {
+	s := openTest(b, benchConfig(b))
+	const queues, n = 8, 32000
+	for i := range n {
+		put(b, s, newMessage("Bench", int32(i%queues), strings.Repeat("x", 1024), benchProps))
+	}
+	visible(b, s)
+	dst := make([]byte, 0, 1<<20)
+	b.ReportAllocs()
+	b.ResetTimer()
+	start := cpuTime()
+	for i := range b.N {
+		buf, res := s.Get(dst, GetRequest{Topic: "Bench", QueueID: int32(i % queues), Offset: int64(i * 32 % (n/queues - 32)), MaxCount: 32})
+		if res.Count != 32 || len(buf) == 0 {
+			b.Fatalf("%+v", res)
+		}
+	}
+	cpu(b, start)
+}
+
+func BenchmarkQueryIndex(b *testing.B) {
+	s := openTest(b, benchConfig(b))
+	const n = 50000
+	for i := range n {
+		put(b, s, newMessage("Bench", int32(i%8), "body", fmt.Sprintf("UNIQ_KEY\x01%032d\x02", i)))
+	}
+	visible(b, s)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if res := s.QueryIndex("Bench", fmt.Sprintf("%032d", i%n), 32, 0, math.MaxInt64); len(res.PhyOffsets) != 1 {
+			b.Fatalf("%+v", res)
+		}
+	}
+}
+
+// BenchmarkRecover opens a store of 1 GiB in 1 KiB messages that was killed.
+func BenchmarkRecover(b *testing.B) {
+	cfg := benchConfig(b)
+	s, err := Open(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := newMessage("Bench", 0, strings.Repeat("x", 1024), benchProps)
+	for i := 0; s.MaxPhyOffset() < 1<<30; i++ {
+		m.QueueID = int32(i % 8)
+		s.Put(m, func(PutResult) {})
+	}
+	visible(b, s)
+	s.Close()
+	b.ResetTimer()
+	for range b.N {
+		if err := os.WriteFile(s.abortPath(), nil, 0o644); err != nil {
+			b.Fatal(err)
+		}
+		again, err := Open(cfg)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		again.Close()
+		b.StartTimer()
+	}
+}
+
+// BenchmarkOpenEmpty is what a store adds to the start of a broker: until its first message is stored.
+func BenchmarkOpenEmpty(b *testing.B) {
+	for range b.N {
+		b.StopTimer()
+		cfg := benchConfig(b)
+		b.StartTimer()
+		s, err := Open(cfg)
+		if err != nil {
+			b.Fatal(err)
+		}
+		put(b, s, newMessage("Bench", 0, "body", benchProps))
+		b.StopTimer()
+		s.Close()
+		os.RemoveAll(cfg.Dir)
+		b.StartTimer()
+	}
+}
