@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,7 +43,7 @@ func runBroker(ctx context.Context, e env) int {
 		return fail(e, name, err)
 	}
 	if err := b.Start(ctx); err != nil {
-		return fail(e, name, err)
+		return fail(e, name, errors.Join(err, closeBroker(b)))
 	}
 	address, why := b.Advertised()
 	fmt.Fprintf(e.stdout, "Clients will be told %s (%s)\n", address, why)

@@ -3,6 +3,169 @@
 
 package main
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
-func runDemo(_ context.Context, _ env) int { return exitFailed }
+	"golang.org/x/sync/errgroup"
+
+	"rocketmq-go/admin/client"
+)
+
+const (
+	demoTopic = "DemoTopic"
+	demoGroup = "DemoGroup"
+	demoWait  = 10 * time.Second
+)
+
+// demo sends a handful of messages of different kinds and receives them again.
+type demo struct {
+	env
+	client *client.Client
+	key    string                 // of this run; other runs share the topic
+	next   map[client.Queue]int64 // where to read on
+}
+
+func runDemo(ctx context.Context, e env) int {
+	const name = "rocketmq demo"
+	fs := newFlags(name, name+" [-n ADDR]", e)
+	namesrv := fs.StringP("namesrvAddr", "n", defaultNamesrv(e), "name server list, host:port separated by semicolons")
+	if code, finished := fs.parse(); finished {
+		return code
+	}
+	d := demo{
+		env: e, key: fmt.Sprintf("demo-%d", time.Now().UnixMilli()), next: map[client.Queue]int64{},
+		client: client.New(client.Options{Namesrv: strings.Split(*namesrv, ";"), Group: demoGroup}),
+	}
+	defer d.client.Close()
+	if err := d.run(ctx); err != nil {
+		fmt.Fprintf(e.stderr, "%s: %v (is a server running at %s? 'make run' starts one)\n", name, err, *namesrv)
+		return exitFailed
+	}
+	return exitOK
+}
+
+func defaultNamesrv(e env) string {
+	if list := e.getenv("NAMESRV_ADDR"); list != "" {
+		return list
+	}
+	return "127.0.0.1:9876"
+}
+
+func (d *demo) run(ctx context.Context) error {
+	sent := map[string]bool{}
+	for _, m := range []*client.Message{
+		{Body: []byte("hello"), Tags: "TagA"},
+		{Body: []byte("world"), Tags: "TagB"},
+		{Body: []byte("one second later"), Tags: "TagA", DelayLevel: "1"},
+	} {
+		m.Topic, m.Keys = demoTopic, []string{d.key}
+		at, err := d.client.Send(ctx, m)
+		if err != nil {
+			return err
+		}
+		if len(d.next) == 0 {
+			if err := d.readFromHere(ctx, at); err != nil {
+				return err
+			}
+		}
+		what := "sent"
+		if m.DelayLevel != "" {
+			what = "sent with delay level " + m.DelayLevel
+		}
+		fmt.Fprintf(d.stdout, "%-26s %-18q to queue %d of %s, id %s\n", what, m.Body, at.Queue.ID, at.Queue.Broker, at.OffsetID)
+		sent[string(m.Body)] = true
+	}
+	if err := d.receive(ctx, sent); err != nil {
+		return err
+	}
+	for q, offset := range d.next {
+		if err := d.client.Commit(ctx, demoGroup, demoTopic, q, offset); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(d.stdout, "All messages came back; the offsets of group %s are stored.\n", demoGroup)
+	return nil
+}
+
+// readFromHere notes where each queue ended before the first message of this run.
+func (d *demo) readFromHere(ctx context.Context, first *client.Sent) error {
+	const read = 4
+	queues, err := d.client.Queues(ctx, demoTopic, read)
+	if err != nil {
+		return err
+	}
+	for _, q := range queues {
+		if d.next[q], err = d.client.MaxOffset(ctx, demoTopic, q); err != nil {
+			return err
+		}
+		if q == first.Queue {
+			d.next[q] = first.QueueOffset
+		}
+	}
+	return nil
+}
+
+// arrival is what one pull of a queue brought.
+type arrival struct {
+	queue client.Queue
+	got   *client.Pulled
+}
+
+// receive pulls from all queues at once, as a consumer does, until everything that was sent has come.
+func (d *demo) receive(ctx context.Context, missing map[string]bool) error {
+	ctx, cancel := context.WithTimeout(ctx, demoWait)
+	defer cancel()
+	arrivals := make(chan arrival)
+	pulls, pulling := errgroup.WithContext(ctx)
+	for q, offset := range d.next {
+		pulls.Go(func() error { return d.follow(pulling, q, offset, arrivals) })
+	}
+	for len(missing) > 0 {
+		select {
+		case a := <-arrivals:
+			d.next[a.queue] = a.got.Next
+			d.show(a.got, missing)
+		case <-pulling.Done():
+			if err := pulls.Wait(); err != nil {
+				return err
+			}
+			return fmt.Errorf("%d messages did not come within %v", len(missing), demoWait)
+		}
+	}
+	cancel()
+	_ = pulls.Wait() // what they were waiting for is not needed any more
+	return nil
+}
+
+// follow pulls from one queue; the broker holds each pull until there is a message.
+func (d *demo) follow(ctx context.Context, q client.Queue, offset int64, to chan<- arrival) error {
+	for {
+		got, err := d.client.Pull(ctx, client.PullRequest{
+			Topic: demoTopic, Queue: q, Group: demoGroup, Offset: offset, Suspend: demoWait,
+		})
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		offset = got.Next
+		select {
+		case to <- arrival{q, got}:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (d *demo) show(got *client.Pulled, missing map[string]bool) {
+	for _, m := range got.Messages {
+		if body := string(m.Body); missing[body] {
+			fmt.Fprintf(d.stdout, "%-26s %-18q from queue %d, offset %d\n", "received", body, m.QueueID, m.QueueOffset)
+			delete(missing, body)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -72,7 +73,7 @@ func runStandalone(ctx context.Context, e env) int {
 		return fail(e, name, err)
 	}
 	if err := b.Start(ctx); err != nil {
-		return fail(e, name, err)
+		return fail(e, name, errors.Join(err, closeBroker(b)))
 	}
 	s.announce(e, ns, b, cfg.Load().Store.StorePathRootDir)
 	p := ports{Namesrv: reachable(ns.Addr()), Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr())}
