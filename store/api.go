@@ -42,8 +42,13 @@ type Config struct {
 	DelayLevels func() []time.Duration
 	Now         func() time.Time // nil: time.Now. Store timestamps come from it.
 	Log         *slog.Logger     // nil: slog.Default
-	// Arrived is told of each unit that was added to a queue, in order, on the dispatcher's goroutine. It must be quick.
+	// Arrived is told of each unit that was added to a queue, in order, one at a time, on the dispatcher's goroutine or
+	// one that calls Dispatch. It must be quick.
 	Arrived func(a Arrival)
+	// CallerDispatches: whoever puts calls Dispatch soon afterwards, best once for all messages of a read from a socket.
+	// That saves waking the dispatcher's goroutine (some µs of CPU) for each message at low rates. A call that is
+	// forgotten delays messages until the next one, or by FlushInterval at most.
+	CallerDispatches bool
 }
 
 // Arrival is a message that can now be read from a queue. Properties is a view, valid during the call.
@@ -182,5 +187,7 @@ type API interface {
 	Queues() map[string][]int32
 	DeleteTopics(topics []string) // consume queues and their files
 	Writable() bool
+	// Dispatch makes what was put visible: see Config.CallerDispatches. Never needed without.
+	Dispatch()
 	Close() error
 }

@@ -30,8 +30,8 @@ type entry struct {
 	size, props, sysFlag              int32 // props: length of the properties at the end of the record
 }
 
-// dispatcher follows the log in order and feeds consume queues, index and Config.Arrived. It works on its own goroutine
-// while the store runs, and on that of Open during recovery.
+// dispatcher follows the log in order and feeds consume queues, index and Config.Arrived. It works on its own goroutine,
+// on those that call Store.Dispatch, and on that of Open during recovery: on one at a time.
 type dispatcher struct {
 	s      *Store
 	signal chan struct{}
@@ -40,12 +40,16 @@ type dispatcher struct {
 
 	pos atomic.Int64 // records before are in the queues
 
+	mu       sync.Mutex // guards what follows
+	upTo     int64      // records before are collected
+	patient  bool       // may wait for a full disk: on its own goroutine
 	entries  []entry // taken from the store
 	next     int     // of entries
 	reader   commitlog.Reader
 	touched  []*queue // have collected units
 	buffers  [][]byte
 	arrivals []arrival
+	scanned  int   // records read from the log
 	lastTime int64 // store time (ms) of the last record
 	quiet    bool  // recovery: nobody waits for arrivals
 }
@@ -72,19 +76,42 @@ func (d *dispatcher) wake() {
 
 func (d *dispatcher) run() {
 	defer d.done.Done()
-	d.reader.Log = d.s.cl
 	for {
-		for d.step() {
-		}
-		d.reader.Close()
+		d.work()
 		select {
 		case <-d.signal:
 		case <-d.quit:
-			for d.step() {
-			}
-			d.reader.Close()
+			d.work()
 			return
 		}
+	}
+}
+
+// work dispatches all there is, on the dispatcher's goroutine.
+func (d *dispatcher) work() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.patient = true
+	for d.step() {
+	}
+	d.patient = false
+	d.reader.Close()
+}
+
+// Dispatch makes what was put visible on the caller's goroutine, which is cheaper than to wake another one for it. See
+// Config.CallerDispatches. Config.Arrived may be called; the caller must not hold locks that it takes.
+func (s *Store) Dispatch() {
+	d := &s.dispatch
+	if s.cfg.SyncFlush || !d.mu.TryLock() {
+		d.wake()
+		return
+	}
+	// a connection must not work for all others for long
+	more := d.step() && d.step()
+	d.reader.Close()
+	d.mu.Unlock()
+	if more || d.pos.Load() < s.cl.End() {
+		d.wake()
 	}
 }
 
@@ -104,11 +131,10 @@ func (d *dispatcher) limit() int64 {
 
 // step dispatches some records; false if there is nothing to do now.
 func (d *dispatcher) step() bool {
-	if d.next == len(d.entries) && !d.take() {
+	if d.next == len(d.entries) && d.upTo == d.pos.Load() && !d.take() {
 		return d.catchUp()
 	}
 	limit := d.limit()
-	upTo := d.pos.Load()
 	n := 0
 	for d.next < len(d.entries) && n < dispatchBatch {
 		e := &d.entries[d.next]
@@ -122,11 +148,11 @@ func (d *dispatcher) step() bool {
 		if !d.add(e, head) {
 			return false
 		}
-		upTo = e.phyOffset + int64(e.size)
+		d.upTo = e.phyOffset + int64(e.size)
 		d.next++
 		n++
 	}
-	return n > 0 && d.publish(upTo)
+	return d.upTo > d.pos.Load() && d.publish()
 }
 
 // take fetches what was appended since.
@@ -154,11 +180,11 @@ func (d *dispatcher) catchUp() bool {
 		return false
 	}
 	return d.insist(func() error {
-		res, err := s.cl.Scan(d.pos.Load(), limit, commitlog.CheckNone, d.visit)
+		res, err := s.cl.Scan(d.upTo, limit, commitlog.CheckNone, d.visit)
 		if err == nil && res.End < limit {
 			err = fmt.Errorf("store: the log cannot be read at %d: %s", res.End, res.Stop)
 		}
-		if err == nil && !d.publish(res.End) {
+		if d.upTo > d.pos.Load() && !d.publish() && err == nil {
 			err = errClosed
 		}
 		return err
@@ -178,10 +204,9 @@ func (d *dispatcher) visit(off int64, r *message.Record, _ []byte) error {
 	if !d.add(&e, r.Properties) {
 		return errClosed
 	}
-	if len(d.arrivals) >= dispatchBatch || len(d.touched) >= dispatchBatch {
-		if !d.publish(off + int64(r.Size)) {
-			return errClosed
-		}
+	d.upTo = off + int64(r.Size)
+	if d.scanned++; d.scanned%dispatchBatch == 0 && !d.publish() {
+		return errClosed
 	}
 	return nil
 }
@@ -241,8 +266,8 @@ func (d *dispatcher) collect(e *entry, q *queue, offset, tagsCode int64) {
 	}
 }
 
-// publish makes the collected units visible; everything before upTo has been dispatched then.
-func (d *dispatcher) publish(upTo int64) bool {
+// publish makes the collected units visible; false if that did not work yet.
+func (d *dispatcher) publish() bool {
 	for _, q := range d.touched {
 		if !q.deleted.Load() && !d.insist(q.Write) {
 			return false
@@ -253,7 +278,7 @@ func (d *dispatcher) publish(upTo int64) bool {
 		d.s.upkeep.note(q)
 	}
 	d.touched = d.touched[:0]
-	d.pos.Store(upTo)
+	d.pos.Store(d.upTo)
 	d.s.cp.logics.Store(d.lastTime)
 	for i := range d.arrivals {
 		a := &d.arrivals[i]
@@ -271,6 +296,10 @@ func (d *dispatcher) insist(op func() error) bool {
 	err := op()
 	if err == nil {
 		return true
+	}
+	if !d.patient {
+		d.wake()
+		return false
 	}
 	d.s.log.Error("store: cannot write consume queues or index, messages are refused", "err", err)
 	for err != nil {

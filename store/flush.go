@@ -173,6 +173,7 @@ func (f *flusher) async() bool {
 		if now := time.Now(); now.Sub(thorough) >= cfg.FlushThoroughInterval {
 			least, thorough = 0, now
 		}
+		f.s.dispatch.wake() // in case a caller that wanted to dispatch did not
 		_ = f.flush(least)
 		if !f.s.cl.Dirty() {
 			f.isDirty.Store(false)

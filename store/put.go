@@ -13,6 +13,9 @@ import (
 	"rocketmq-go/store/commitlog"
 )
 
+// callerDispatches is how many bytes a caller that dispatches by itself may leave to do before the dispatcher helps.
+const callerDispatches = 256 << 10
+
 // recordOverhead is how much larger than the largest body a record may be (as in Java).
 const recordOverhead = 64 << 10
 
@@ -249,7 +252,9 @@ func (s *Store) appended(res PutResult, wait bool, done func(PutResult)) {
 		s.flush.await(res, wait, done)
 		return
 	}
-	s.dispatch.wake()
+	if !s.cfg.CallerDispatches || s.DispatchBehind() > callerDispatches {
+		s.dispatch.wake()
+	}
 	s.flush.dirty()
 	done(res)
 }

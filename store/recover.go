@@ -70,9 +70,9 @@ func (s *Store) recover() error {
 		}
 	}
 	d := &s.dispatch
-	d.quiet = true
+	d.quiet, d.patient = true, true
 	d.pos.Store(from)
-	d.reader.Log = s.cl
+	d.upTo = from
 	check := commitlog.CheckBody
 	switch {
 	case s.cfg.ForceVerifyPropCRC:
@@ -90,7 +90,7 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
-	if res.Records > 0 && d.lastTime > 0 && !d.publish(res.End) {
+	if d.upTo > d.pos.Load() && !d.publish() {
 		return errClosed
 	}
 	s.log.Info("store: recovered the commit log", "clean", s.clean, "from", from, "end", res.End, "records", res.Records, "stop", res.Stop)
@@ -111,7 +111,8 @@ func (s *Store) recover() error {
 		return err
 	}
 	d.pos.Store(res.End)
-	d.quiet = false
+	d.upTo = res.End
+	d.quiet, d.patient = false, false
 	return s.finishQueues()
 }
 

@@ -175,6 +175,7 @@ func (s *Store) open() error {
 	}); err != nil {
 		return err
 	}
+	s.dispatch.reader.Log = s.cl
 	if err := s.loadQueues(); err != nil {
 		return err
 	}
