@@ -40,6 +40,8 @@ type dispatcher struct {
 
 	pos atomic.Int64 // records before are in the queues
 
+	addKeys func(topic string, uniqKey, keys []byte, phyOffset, storeTime int64) error // of the index
+
 	mu       sync.Mutex // guards what follows
 	upTo     int64      // records before are collected
 	patient  bool       // may wait for a full disk: on its own goroutine
@@ -106,8 +108,12 @@ func (s *Store) Dispatch() {
 		d.wake()
 		return
 	}
-	// a connection must not work for all others for long
-	more := d.step() && d.step()
+	more := true
+	for range 2 { // a connection must not work for all others for long
+		if more = d.step(); !more {
+			break
+		}
+	}
 	d.reader.Close()
 	d.mu.Unlock()
 	if more || d.pos.Load() < s.cl.End() {
@@ -193,6 +199,10 @@ func (d *dispatcher) catchUp() bool {
 
 // visit dispatches one record that was read from the log.
 func (d *dispatcher) visit(off int64, r *message.Record, _ []byte) error {
+	if d.s.gone.has(r.Topic, off) {
+		d.upTo = off + int64(r.Size)
+		return nil
+	}
 	q, err := d.s.queueFor(string(r.Topic), r.QueueID)
 	if err != nil {
 		return err
@@ -243,7 +253,7 @@ func (d *dispatcher) index(e *entry, known *message.Known) (err error) {
 			d.s.log.Error("store: record is not indexed", "phyOffset", e.phyOffset, "panic", r)
 		}
 	}(debug.SetPanicOnFault(true))
-	return d.s.ix.Add(e.q.topic, known.UniqKey, known.Keys, e.phyOffset, e.storeTime)
+	return d.addKeys(e.q.topic, known.UniqKey, known.Keys, e.phyOffset, e.storeTime)
 }
 
 func (d *dispatcher) collect(e *entry, q *queue, offset, tagsCode int64) {

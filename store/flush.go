@@ -23,8 +23,9 @@ type flusher struct {
 	waiters  []waiter
 	watchdog *time.Timer // for the oldest waiter; nil until one waited
 
-	ready []waiter // scratch of the flusher's goroutine
-	bad   error    // the last flush failed
+	ready  []waiter // scratch of the flusher's goroutine
+	bad    error    // the last flush failed
+	toDisk func(leastPages int) error
 }
 
 // waiter is a put that is answered when the log is on disk up to end.
@@ -190,7 +191,7 @@ func (f *flusher) async() bool {
 func (f *flusher) flush(leastPages int) error {
 	newest := f.s.lastStore.Load()
 	before := f.s.cl.Flushed()
-	err := f.s.cl.Flush(leastPages)
+	err := f.toDisk(leastPages)
 	if f.s.cl.Flushed() > before {
 		f.s.cp.physic.Store(max(newest, f.s.cp.physic.Load()))
 		f.s.upkeep.wake()

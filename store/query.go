@@ -5,6 +5,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,31 +196,41 @@ func (s *Store) Queues() map[string][]int32 {
 
 // DeleteTopics implements API.
 func (s *Store) DeleteTopics(topics []string) {
-	for _, topic := range topics {
-		var gone []*queue
-		s.mu.Lock()
-		for key, q := range s.queues {
-			if key.topic == topic {
-				gone = append(gone, q)
-				delete(s.queues, key)
+	var known []string
+	var gone []*queue
+	s.mu.Lock()
+	for key, q := range s.queues {
+		if slices.Contains(topics, key.topic) {
+			gone = append(gone, q)
+			delete(s.queues, key)
+			if !slices.Contains(known, key.topic) {
+				known = append(known, key.topic)
 			}
 		}
-		s.mu.Unlock()
-		for _, q := range gone {
-			q.deleted.Store(true)
-			s.log.Info("store: deleted consume queue", "topic", topic, "queueId", q.id)
-			if strings.HasPrefix(topic, lmqPrefix) {
-				s.lmqs.Add(-1)
-			}
+	}
+	s.mu.Unlock()
+	if len(known) == 0 {
+		return
+	}
+	for _, q := range gone {
+		q.deleted.Store(true)
+		if strings.HasPrefix(q.topic, lmqPrefix) {
+			s.lmqs.Add(-1)
 		}
-		if len(gone) > 0 && filepath.Base(topic) == topic {
-			if err := os.RemoveAll(filepath.Join(s.queueRoot(), topic)); err != nil {
-				s.log.Error("store: cannot delete consume queues", "topic", topic, "err", err)
-			}
-		}
-		for _, q := range gone {
-			q.Close()
-		}
+	}
+	err := s.gone.add(known, s.cl.End(), s.cl.Min())
+	// the dispatcher may be writing to one of them: wait for it
+	s.dispatch.mu.Lock()
+	for _, topic := range known {
+		s.log.Info("store: deleting the consume queues of a topic", "topic", topic)
+		err = errors.Join(err, os.RemoveAll(filepath.Join(s.queueRoot(), topic)))
+	}
+	s.dispatch.mu.Unlock()
+	if err != nil {
+		s.log.Error("store: cannot delete consume queues", "topics", known, "err", err)
+	}
+	for _, q := range gone {
+		q.Close()
 	}
 }
 

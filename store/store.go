@@ -41,6 +41,7 @@ type Store struct {
 	ix    *index.Index // nil: no index
 	cp    *checkpoint
 	fds   *segment.FDs
+	gone  *deletedTopics
 	clean bool // how the last stop was
 
 	memory int64 // bytes behind the log's end that are taken to be in memory
@@ -175,7 +176,11 @@ func (s *Store) open() error {
 	}); err != nil {
 		return err
 	}
+	if s.gone, err = openDeletedTopics(s.cfg.Dir); err != nil {
+		return err
+	}
 	s.dispatch.reader.Log = s.cl
+	s.flush.toDisk = s.cl.Flush
 	if err := s.loadQueues(); err != nil {
 		return err
 	}
@@ -188,6 +193,9 @@ func (s *Store) open() error {
 		}, func(h index.Header) bool { return s.clean || s.cp.sameBoot || h.EndTimestamp <= s.cp.index.Load() }); err != nil {
 			return err
 		}
+	}
+	if s.ix != nil {
+		s.dispatch.addKeys = s.ix.Add
 	}
 	if err := s.recover(); err != nil {
 		return err

@@ -70,6 +70,8 @@ func visible(t testing.TB, s *Store) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	s.dispatch.mu.Lock() // until arrivals were told
+	defer s.dispatch.mu.Unlock()
 }
 
 // bodies gets all messages of a queue.

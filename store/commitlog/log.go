@@ -77,7 +77,7 @@ type tail struct {
 
 	mu        sync.Mutex
 	reserved  atomic.Int64 // position in the file up to which there is disk space
-	step      int64        // of the next reservation: guarded by mu
+	step      atomic.Int64 // of the next reservation: changed with mu held
 	populated int64        // used by the helper only
 }
 
@@ -229,7 +229,7 @@ func (t *tail) reserve(tune tuning, n int64) error {
 		return nil
 	}
 	size := int64(len(t.data))
-	to := min(max(from+t.step, n), size)
+	to := min(max(from+t.step.Load(), n), size)
 	err := t.file.Reserve(from, to)
 	if err != nil && n < to {
 		// nearly full: the message may still fit
@@ -240,7 +240,7 @@ func (t *tail) reserve(tune tuning, n int64) error {
 		return err
 	}
 	t.reserved.Store(to)
-	t.step = min(2*t.step, tune.maxStep)
+	t.step.Store(min(2*t.step.Load(), tune.maxStep))
 	return nil
 }
 
@@ -249,7 +249,8 @@ func (l *Log) newTail(f *segment.File, at int64) (*tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tail{file: f, data: data, step: l.tune.firstStep, populated: at}
+	t := &tail{file: f, data: data, populated: at}
+	t.step.Store(l.tune.firstStep)
 	t.reserved.Store(at)
 	return t, nil
 }
@@ -330,7 +331,7 @@ func (l *Log) Flush(leastPages int) error {
 	from, to := l.flushed.Load(), l.end.Load()
 	if leastPages > 0 {
 		to &^= page - 1
-		if to-from < int64(leastPages)*page && to/l.size == from/l.size {
+		if to/page-from/page < int64(leastPages) && to/l.size == from/l.size {
 			return nil
 		}
 	}
@@ -411,7 +412,7 @@ func (l *Log) workAhead(t *tail) error {
 	if pos < 0 || pos > size {
 		return nil
 	}
-	want := min(pos+max(l.tune.populate, t.step), size)
+	want := min(pos+max(l.tune.populate, t.step.Load()), size)
 	if err := t.reserve(l.tune, want); err != nil {
 		return err
 	}
