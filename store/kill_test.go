@@ -36,6 +36,13 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		runChild(dir)
 	}
+	if dir := os.Getenv(fullEnv); dir != "" {
+		if err := runDiskFull(dir); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rocketmq-go/store"
+)
+
+const fullEnv = "ROCKETMQ_STORE_FULL"
+
+// A full file system must be an error for senders, not the end of the process; when there is space again, sending goes
+// on, and nothing that was acknowledged is lost. The test runs in a child with a file system of its own.
+func TestDiskFull(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), fullEnv+"="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		t.Logf("this machine gives no file system of one's own to a test: %v", err)
+		return
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+// runDiskFull is the child.
+func runDiskFull(dir string) error {
+	if err := unix.Mount("none", dir, "tmpfs", 0, "size=8m"); err != nil {
+		fmt.Println("cannot mount:", err)
+		return nil
+	}
+	filler := filepath.Join(dir, "filler")
+	if err := os.WriteFile(filler, make([]byte, 3<<20), 0o644); err != nil {
+		return err
+	}
+	cfg := killConfig(filepath.Join(dir, "store"), 0)
+	s, err := store.Open(cfg)
+	if err != nil {
+		return err
+	}
+	var acks []ack
+	next := uint64(0)
+	try := func() store.PutStatus {
+		done := make(chan store.PutResult, 1)
+		s.Put(seeded(next), func(r store.PutResult) { done <- r })
+		r := <-done
+		if r.Status == store.PutOK {
+			acks = append(acks, ack{next, r.PhyOffset, r.QueueOffset})
+			next++
+		}
+		return r.Status
+	}
+	refused := 0
+	for range 20000 {
+		if st := try(); st != store.PutOK {
+			refused++
+			if st != store.ServiceNotAvailable && st != store.CreateMappedFileFailed {
+				return fmt.Errorf("status %d", st)
+			}
+		}
+	}
+	if refused == 0 || len(acks) == 0 {
+		return fmt.Errorf("%d refused, %d acknowledged", refused, len(acks))
+	}
+	full := len(acks)
+	if _, ok := s.Record(nil, acks[0].phy, 0); !ok {
+		return fmt.Errorf("old messages cannot be read")
+	}
+	if err := os.Remove(filler); err != nil {
+		return err
+	}
+	for start := time.Now(); try() != store.PutOK; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			return fmt.Errorf("nothing can be stored after there is space again")
+		}
+	}
+	for range 300 {
+		if st := try(); st != store.PutOK {
+			return fmt.Errorf("status %d although there is space", st)
+		}
+	}
+	fmt.Printf("%d messages until the file system was full, %d refused, %d afterwards\n", full, refused, len(acks)-full)
+	if err := s.Close(); err != nil {
+		return err
+	}
+	if s, err = store.Open(cfg); err != nil {
+		return err
+	}
+	if err := verify(s, acks); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// verify is checkAcks without a test.
+func verify(s *store.Store, acks []ack) error {
+	for _, a := range acks {
+		want := seeded(a.seed)
+		u, ok := s.Unit(want.Topic, want.QueueID, a.offset)
+		if !ok || u.PhyOffset != a.phy {
+			return fmt.Errorf("message %d: unit %+v", a.seed, u)
+		}
+		if _, ok := s.Record(nil, a.phy, u.Size); !ok {
+			return fmt.Errorf("message %d cannot be read", a.seed)
+		}
+	}
+	return nil
+}
