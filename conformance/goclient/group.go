@@ -202,6 +202,10 @@ func rebalance(r *run) error {
 	return r.ledger.wait(r.ctx)
 }
 
+// offsetsStored is the moment that a broker may take to store the last offsets of a consumer that ends: they are sent
+// without waiting for an answer.
+const offsetsStored = time.Second
+
 // offsetRestart: a consumer that ends and starts again goes on where the group was.
 func offsetRestart(r *run) error {
 	p, err := r.producer()
@@ -222,6 +226,7 @@ func offsetRestart(r *run) error {
 		if err := c.Shutdown(); err != nil {
 			return err
 		}
+		time.Sleep(offsetsStored)
 	}
 	return nil
 }

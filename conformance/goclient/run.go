@@ -68,6 +68,7 @@ func (r *run) producerOptions(opts []producer.Option) []producer.Option {
 		producer.WithGroupName(r.group("producer")),
 		producer.WithInstanceName(r.instance()),
 		producer.WithRetry(2),
+		producer.WithSendMsgTimeout(10 * time.Second),
 	}, opts...)
 }
 

@@ -97,7 +97,10 @@ func run(ctx context.Context, args []string) error {
 	}
 	file := filepath.Join(out, s.label()+"."+client+".txt")
 	if *record {
-		file = expect
+		if err := got.failures(); err != nil {
+			return err
+		}
+		file, got.notes = expect, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package rocketmqgo.conformance;
+
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.MessageSelector;
+import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.impl.MQClientAPIImpl;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageDecoder;
+import org.apache.rocketmq.common.message.MessageRequestMode;
+import org.apache.rocketmq.remoting.protocol.heartbeat.MessageModel;
+
+/** What differs between the client's lines: this is 5.x, with its own cases. */
+final class Line {
+    private Line() { }
+
+    static void broadcasting(DefaultMQPushConsumer c) {
+        c.setMessageModel(MessageModel.BROADCASTING);
+    }
+
+    static void createTopic(DefaultMQProducer p, String topic, int queues) throws Exception {
+        p.createTopic("TBW102", topic, queues, Map.of());
+    }
+
+    static void deleteTopicInNameServer(MQClientAPIImpl api, String namesrv, String topic) throws Exception {
+        api.deleteTopicInNameServer(namesrv, topic, 3000);
+    }
+
+    static List<Main.Case> cases() {
+        return List.of(new Main.Case("timer", Line::timer), new Main.Case("recall", Line::recall), new Main.Case("pop", Line::pop));
+    }
+
+    /** Messages with a time of their own come at it, given as a delay or as a moment, in seconds or milliseconds. */
+    static void timer(Run r) throws Exception {
+        DefaultMQProducer p = r.producer();
+        long now = System.currentTimeMillis();
+        for (int i = 0; i < 9; i++) {
+            Message m = r.message("timer/" + i);
+            switch (i % 3) {
+                case 0 -> m.setDelayTimeMs(3000);
+                case 1 -> m.setDelayTimeSec(3);
+                default -> m.setDeliverTimeMs(now + 3000);
+            }
+            Run.ok(p.send(m));
+            r.ledger.send("timer/" + i);
+        }
+        Set<String> early = ConcurrentHashMap.newKeySet();
+        r.push(m -> {
+            if (m.getStoreTimestamp() - m.getBornTimestamp() < 2500) { // it is stored anew when its time has come
+                early.add(Run.body(m));
+            }
+            return r.receive(m);
+        });
+        r.await();
+        if (early.size() == 9) {
+            throw new Main.Unsupported("all messages came at once");
+        }
+        if (!early.isEmpty()) {
+            r.ledger.fault("came too early: %s", early);
+        }
+    }
+
+    /** A timer message that is called back in time never comes; the others do. */
+    static void recall(Run r) throws Exception {
+        DefaultMQProducer p = r.producer();
+        for (int i = 0; i < 6; i++) {
+            Message m = r.message("recall/" + i);
+            m.setDelayTimeMs(4000);
+            SendResult res = Run.ok(p.send(m));
+            if (res.getRecallHandle() == null) {
+                throw new Main.Unsupported("no handle in the answer");
+            }
+            if (i % 2 == 0) {
+                r.ledger.send("recall/" + i);
+                continue;
+            }
+            r.ledger.send();
+            if (!res.getMsgId().equals(p.recallMessage(r.topic(), res.getRecallHandle()))) {
+                r.ledger.fault("the answer to the recall of %s names another message", res);
+            }
+        }
+        r.push(r::receive);
+        r.await();
+    }
+
+    /**
+     * A group in POP mode: two consumers get messages from queues that nobody owns, each message once; one that is
+     * put off comes again after its invisible time.
+     */
+    static void pop(Run r) throws Exception {
+        DefaultMQProducer p = r.producer();
+        SendResult first = Run.ok(p.send(r.message("pop/0")));
+        r.ledger.send("pop/0");
+        for (int i = 1; i < 60; i++) {
+            Run.ok(p.send(r.message("pop/" + i)));
+            r.ledger.send(i == 30 ? new String[] {"pop/30", "again:pop/30"} : new String[] {"pop/" + i});
+        }
+        InetSocketAddress a = (InetSocketAddress) MessageDecoder.decodeMessageId(first.getOffsetMsgId()).getAddress();
+        String broker = a.getAddress().getHostAddress() + ":" + a.getPort();
+        try {
+            p.getDefaultMQProducerImpl().getMqClientFactory().getMQClientAPIImpl()
+                .setMessageRequestMode(broker, r.topic(), r.group(), MessageRequestMode.POP, 0, 3000);
+        } catch (MQClientException e) {
+            if (e.getResponseCode() == 3) {
+                throw new Main.Unsupported("request code not supported");
+            }
+            throw e;
+        }
+        for (int i = 0; i < 2; i++) {
+            DefaultMQPushConsumer c = r.consumer(r.group());
+            c.setClientRebalance(false);
+            r.push(c, r.topic(), MessageSelector.byTag("*"), m -> {
+                String body = Run.body(m);
+                if (body.equals("pop/30") && m.getReconsumeTimes() == 0) {
+                    r.ledger.receive(body);
+                    return false;
+                }
+                r.ledger.receive(body.equals("pop/30") ? "again:pop/30" : body);
+                return true;
+            });
+        }
+        r.await();
+    }
+}
