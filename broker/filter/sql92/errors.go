@@ -112,12 +112,15 @@ func utf16Units(c rune) []uint16 { return utf16.AppendRune(nil, c) }
 
 func escapeUnit(b *strings.Builder, u uint16) {
 	const plain, escaped = "\b\t\n\f\r\"'\\", `btnfr"'\`
-	if i := strings.IndexByte(plain, byte(u)); u < 0x80 && i >= 0 {
+	i := strings.IndexRune(plain, rune(u))
+	switch {
+	case u == 0: // left out
+	case i >= 0:
 		b.WriteByte('\\')
 		b.WriteByte(escaped[i])
-	} else if u < 0x20 || u > 0x7e {
+	case u < 0x20 || u > 0x7e:
 		fmt.Fprintf(b, `\u%04x`, u)
-	} else {
+	default:
 		b.WriteByte(byte(u))
 	}
 }

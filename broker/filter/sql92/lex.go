@@ -177,7 +177,8 @@ func (l *lexer) exponent(i int) int {
 	return i
 }
 
-// number reads 12, 12L, 1.5, 5., .5, 1E1; the longest that it can. A decimal has no leading zero: 012 is 0 and then 12.
+// number reads 12, 12L, 1.5, 5., .5, 1E1; the longest that it can. A decimal does not begin with a zero: 012 is 0 and
+// then 12, 0L is 0 and then L.
 // The end is from if there is only a point.
 func (l *lexer) number(from int) (k kind, end int) {
 	whole := l.digits(from)
@@ -193,7 +194,7 @@ func (l *lexer) number(from int) (k kind, end int) {
 		return tokFloat, end
 	}
 	if l.text[from] == '0' {
-		whole = from + 1
+		return tokDecimal, from + 1
 	}
 	if whole < len(l.text) && l.text[whole]|0x20 == 'l' {
 		whole++

@@ -20,10 +20,12 @@
 //   - names and strings are case-sensitive, keywords are not. An empty property is a missing one.
 //
 // What differs from Java: an expression nested more than 1000 deep or with more than 20,000 operators is refused (there
-// the stack overflows, when it is compiled or for each message), and errors are cut at 4 KiB.
+// the stack overflows, when it is compiled or for each message), errors are cut at 4 KiB, and very few doubles have other
+// last digits in them (Java up to 18 does not print the shortest ones).
 package sql92
 
 import (
+	"strings"
 	"sync"
 
 	"rocketmq-go/message"
@@ -39,6 +41,7 @@ type Filter struct {
 
 // Compile compiles an expression. The error is an *Error. It takes time in proportion to the expression's length.
 func Compile(expression string) (*Filter, error) {
+	expression = strings.ToValidUTF8(expression, "\uFFFD")
 	p := parser{lexer: newLexer(expression), slots: map[string]int{}}
 	root, err := p.or()
 	if err == nil {
