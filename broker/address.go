@@ -90,6 +90,8 @@ func (b *Broker) registration() registration.Options {
 			v := b.values()
 			return registration.Broker{
 				Cluster: v.BrokerClusterName, Name: v.BrokerName, ID: v.BrokerID, Permission: int32(v.BrokerPermission),
+				Started: b.started.UnixMilli(), AskFirst: !v.ForceRegister, Compressed: v.CompressedRegister,
+				Single:    v.EnableSingleTopicRegister && !b.compat49(),
 				Address:   func(local string) string { return b.registered(v.BrokerIP1, local, b.port) },
 				HAAddress: func(local string) string { return b.registered(v.BrokerIP2, local, v.Store.HaListenPort) },
 			}

@@ -34,16 +34,35 @@ func frame(code int, fields [][2]string, body []byte) []byte {
 
 func sendFrame(topic string, size int) []byte {
 	return frame(310, [][2]string{
-		{"a", "PG"}, {"b", topic}, {"c", "TBW102"}, {"d", "4"}, {"e", "0"}, {"f", "0"}, {"g", "1795986374907"}, {"h", "0"},
-		{"i", "UNIQ_KEY\x017F0000010000620C0000000000000000\x02WAIT\x01true\x02TAGS\x01TagA\x02"}, {"j", "0"}, {"k", "false"},
-		{"m", "false"}, {"n", "broker-a"},
+		{"a", "PG"},
+		{"b", topic},
+		{"c", "TBW102"},
+		{"d", "4"},
+		{"e", "0"},
+		{"f", "0"},
+		{"g", "1795986374907"},
+		{"h", "0"},
+		{"i", "UNIQ_KEY\x017F0000010000620C0000000000000000\x02WAIT\x01true\x02TAGS\x01TagA\x02"},
+		{"j", "0"},
+		{"k", "false"},
+		{"m", "false"},
+		{"n", "broker-a"},
 	}, make([]byte, size))
 }
 
 func pullFrame(topic string) []byte {
 	return frame(11, [][2]string{
-		{"consumerGroup", "G"}, {"topic", topic}, {"queueId", "0"}, {"queueOffset", "0"}, {"maxMsgNums", "32"}, {"sysFlag", "4"},
-		{"commitOffset", "0"}, {"suspendTimeoutMillis", "0"}, {"subscription", "*"}, {"subVersion", "0"}, {"expressionType", "TAG"},
+		{"consumerGroup", "G"},
+		{"topic", topic},
+		{"queueId", "0"},
+		{"queueOffset", "0"},
+		{"maxMsgNums", "32"},
+		{"sysFlag", "4"},
+		{"commitOffset", "0"},
+		{"suspendTimeoutMillis", "0"},
+		{"subscription", "*"},
+		{"subVersion", "0"},
+		{"expressionType", "TAG"},
 	}, nil)
 }
 
@@ -143,8 +162,16 @@ func BenchmarkHeld(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
 			pull := frame(11, [][2]string{
-				{"consumerGroup", "G"}, {"topic", "T"}, {"queueId", "0"}, {"queueOffset", fmt.Sprint(offset)}, {"maxMsgNums", "32"},
-				{"sysFlag", "6"}, {"commitOffset", "0"}, {"suspendTimeoutMillis", "15000"}, {"subscription", "*"}, {"subVersion", "0"},
+				{"consumerGroup", "G"},
+				{"topic", "T"},
+				{"queueId", "0"},
+				{"queueOffset", fmt.Sprint(offset)},
+				{"maxMsgNums", "32"},
+				{"sysFlag", "6"},
+				{"commitOffset", "0"},
+				{"suspendTimeoutMillis", "15000"},
+				{"subscription", "*"},
+				{"subVersion", "0"},
 				{"expressionType", "TAG"},
 			}, nil)
 			if _, err := w.Write(pull); err != nil {

@@ -72,7 +72,6 @@ type Table struct {
 
 // New makes the table.
 func New(s Services) *Table {
-	holder := &longpoll.Holder{}
 	values := s.Config.Load
 	send := &sender{
 		config: values, profile: s.Profile, topics: s.Topics, put: s.Put, stats: s.Stats, storeHost: s.StoreHost, now: s.Now,
@@ -81,7 +80,7 @@ func New(s Services) *Table {
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
 		consumers: s.Consumers, stats: s.Stats, now: s.Now,
 	}
-	holder = longpoll.New(longpoll.Options{
+	holder := longpoll.New(longpoll.Options{
 		Now: s.Now, MaxOffset: s.Store.MaxOffset, Wake: pull.wake, Limit: values().Own.MaxHeldPulls,
 		Interval: func() time.Duration {
 			if v := values(); !v.LongPollingEnable {

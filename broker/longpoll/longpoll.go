@@ -149,11 +149,6 @@ func matches(m store.Matcher, a *store.Arrival) bool {
 	return m.MatchUnit(a.TagsCode) && (!m.NeedRecord() || m.MatchRecord(a.Properties))
 }
 
-// WakeAll answers everything that is held, for a broker that stops.
-func (h *Holder) WakeAll() {
-	h.each(func(key queueKey) { h.take(key, func(*Pull) bool { return true }) })
-}
-
 // take moves the pulls of a queue that want tells from the held to the woken.
 func (h *Holder) take(key queueKey, want func(*Pull) bool) {
 	var woken list

@@ -167,7 +167,7 @@ func TestLimit(t *testing.T) {
 				b.Hold(b.pull(0, nil, time.Minute))
 			}
 		}
-		b.WakeAll()
+		b.arrive(1)
 		synctest.Wait()
 		if b.Held() != 0 || b.Full() {
 			t.Error("no room after all were woken")

@@ -12,7 +12,6 @@ package registration
 import (
 	"context"
 	"fmt"
-	"hash/crc32"
 	"log/slog"
 	"slices"
 	"sync"
@@ -49,6 +48,12 @@ type Broker struct {
 	HAAddress func(localHost string) string
 	// Permission is ANDed with that of each topic.
 	Permission int32
+	// Started is the version of the table of static topics, which is empty; ms.
+	Started int64
+
+	AskFirst   bool // forceRegister=false: the periodic registration is left out where the name server has this version
+	Compressed bool // compressedRegister
+	Single     bool // enableSingleTopicRegister: changed topics are sent one by one (217)
 }
 
 const (
@@ -190,14 +195,13 @@ func (s *server) wantAll() {
 func (s *server) run(ctx context.Context) {
 	pause := retryMin
 	first := s.first
+	periodic := false
 	for {
-		ch, err := s.registerAll(ctx)
+		ch, err := s.registerAll(ctx, periodic)
+		periodic = false
 		if first != nil {
 			close(first)
 			first = nil
-		}
-		if ctx.Err() != nil {
-			return
 		}
 		wait := min(max(s.r.o.Period(), minPeriod), maxPeriod)
 		var lost <-chan struct{}
@@ -214,7 +218,10 @@ func (s *server) run(ctx context.Context) {
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
+			timer.Stop()
+			return
 		case <-timer.C:
+			periodic = err == nil
 		case <-s.again:
 		case <-lost:
 			s.r.o.Log.Warn("connection to the name server lost", "namesrv", s.addr)
@@ -234,8 +241,8 @@ func (s *server) lock(ctx context.Context) error {
 
 func (s *server) unlock() { s.turn <- struct{}{} }
 
-// registerAll sends the whole table.
-func (s *server) registerAll(ctx context.Context) (remoting.Channel, error) {
+// registerAll sends the whole table. periodic tells that nothing but the time asks for it.
+func (s *server) registerAll(ctx context.Context, periodic bool) (remoting.Channel, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.r.o.Timeout())
 	defer cancel()
 	if err := s.lock(ctx); err != nil {
@@ -248,7 +255,11 @@ func (s *server) registerAll(ctx context.Context) (remoting.Channel, error) {
 		return nil, err
 	}
 	s.host = ch.LocalAddr().Addr().Unmap().String()
-	order, err := s.register(ctx, ch, s.r.o.Topics())
+	table, b := s.r.o.Topics(), s.r.o.Broker()
+	var order []byte
+	if !periodic || !b.AskFirst || s.changed(ctx, ch, &b, table) {
+		order, err = s.register(ctx, ch, s.request(&b, table))
+	}
 	s.known = err == nil
 	s.unlock()
 	// The order topics may change topics, which are then announced: not with the token in hand.
@@ -256,9 +267,9 @@ func (s *server) registerAll(ctx context.Context) (remoting.Channel, error) {
 	return ch, err
 }
 
-// register sends a table and returns what the name server says of order topics. The token is held.
-func (s *server) register(ctx context.Context, ch remoting.Channel, t *protocol.TopicConfigSerializeWrapper) (order []byte, err error) {
-	answer, err := ch.Call(ctx, s.request(t))
+// register sends a registration and returns what the name server says of order topics. The token is held.
+func (s *server) register(ctx context.Context, ch remoting.Channel, cmd *protocol.Command) (order []byte, err error) {
+	answer, err := ch.Call(ctx, cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -266,42 +277,6 @@ func (s *server) register(ctx context.Context, ch remoting.Channel, t *protocol.
 		return nil, fmt.Errorf("code %d: %s", answer.Code, answer.Remark.V)
 	}
 	return answer.Body, nil
-}
-
-// request is REGISTER_BROKER with a table of topics.
-func (s *server) request(t *protocol.TopicConfigSerializeWrapper) *protocol.Command {
-	b := s.r.o.Broker()
-	body := &protocol.RegisterBrokerBody{FilterServerList: []string{}}
-	w := &body.TopicConfigSerializeWrapper
-	w.DataVersion = t.DataVersion
-	w.TopicConfigTable = fastjson.MapOf[string, *protocol.TopicConfig](t.TopicConfigTable.Len())
-	for name, cfg := range t.TopicConfigTable.All() {
-		if cfg.Perm&b.Permission != cfg.Perm {
-			limited := *cfg
-			limited.Perm &= b.Permission
-			cfg = &limited
-		}
-		w.TopicConfigTable.Set(name, cfg)
-	}
-	w.TopicQueueMappingDetailMap.Clear()
-	w.TopicQueueMappingInfoMap.Clear()
-	cmd := &protocol.Command{
-		Code: protocol.ReqRegisterBroker,
-		Body: fastjson.Options{Omit: s.r.o.Profile.OmitJSON}.Marshal(body),
-	}
-	header := protocol.RegisterBrokerRequestHeader{
-		BrokerName:   protocol.Some(b.Name),
-		BrokerAddr:   protocol.Some(b.Address(s.host)),
-		ClusterName:  protocol.Some(b.Cluster),
-		HaServerAddr: protocol.Some(b.HAAddress(s.host)),
-		BrokerID:     protocol.Some(b.ID),
-		BodyCrc32:    protocol.Some(int32(crc32.ChecksumIEEE(cmd.Body) & 0x7FFFFFFF)),
-	}
-	if s.r.o.Profile.ActingMasters {
-		header.EnableActingMaster = protocol.Some(false)
-	}
-	header.AppendFields(&cmd.Fields)
-	return cmd
 }
 
 // ordered takes the list of order topics from an answer; an empty body means that the name server has none.
@@ -374,7 +349,12 @@ func (s *server) announce(ctx context.Context, part *protocol.TopicConfigSeriali
 	}
 	ch, err := s.r.o.Client.Channel(ctx, s.addr)
 	if err == nil {
-		_, err = s.register(ctx, ch, part)
+		b := s.r.o.Broker()
+		for _, cmd := range s.changes(&b, part) {
+			if _, err = s.register(ctx, ch, cmd); err != nil {
+				break
+			}
+		}
 	}
 	if err != nil {
 		s.r.o.Log.Info("name server does not take changed topics, it gets all of them", "namesrv", s.addr, "error", err)
@@ -404,14 +384,6 @@ func (s *server) unregister(ctx context.Context) error {
 		return nil
 	}
 	b := s.r.o.Broker()
-	cmd := &protocol.Command{Code: protocol.ReqUnregisterBroker}
-	header := protocol.UnRegisterBrokerRequestHeader{
-		BrokerName:  protocol.Some(b.Name),
-		BrokerAddr:  protocol.Some(b.Address(s.host)),
-		ClusterName: protocol.Some(b.Cluster),
-		BrokerID:    protocol.Some(b.ID),
-	}
-	header.AppendFields(&cmd.Fields)
-	_, err := s.r.o.Client.Call(ctx, s.addr, cmd)
+	_, err := s.r.o.Client.Call(ctx, s.addr, s.farewell(&b))
 	return err
 }
