@@ -16,9 +16,13 @@ import (
 	"rocketmq-go/remoting/protocol"
 )
 
+// readWrite are the bits of a broker's permission. A broker that has both registers its topics as they are, also
+// those whose permission has a third bit.
+const readWrite = 6
+
 // limited is a topic as the name servers are told of it.
 func (b *Broker) limited(cfg *protocol.TopicConfig) *protocol.TopicConfig {
-	if cfg.Perm&b.Permission == cfg.Perm {
+	if b.Permission&readWrite == readWrite || cfg.Perm&b.Permission == cfg.Perm {
 		return cfg
 	}
 	l := *cfg

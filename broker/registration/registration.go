@@ -46,7 +46,7 @@ type Broker struct {
 	// Address gives the address that clients shall use, given the local host of the connection to the name server.
 	Address   func(localHost string) string
 	HAAddress func(localHost string) string
-	// Permission is ANDed with that of each topic.
+	// Permission limits that of each topic when it is not both 4 (read) and 2 (write).
 	Permission int32
 	// Started is the version of the table of static topics, which is empty; ms.
 	Started int64
