@@ -29,6 +29,7 @@ import (
 
 	"rocketmq-go/broker/api"
 	"rocketmq-go/broker/client"
+	"rocketmq-go/broker/filter"
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/lock"
 	"rocketmq-go/broker/offset"
@@ -72,6 +73,7 @@ type Broker struct {
 	offsets   *offset.Store
 	consumers *client.Consumers
 	producers *client.Producers
+	filters   *filter.Table
 	locks     *lock.Table
 	stats     *stats.Table
 	store     *store.Store
@@ -148,7 +150,8 @@ func (b *Broker) open() error {
 	})
 	b.table = api.New(api.Services{
 		Config: b.cfg, Profile: b.profile, Store: b.store, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
-		Consumers: b.consumers, Producers: b.producers, Locks: b.locks, Schedule: b.schedule, Put: b.put, Stats: b.stats,
+		Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks, Schedule: b.schedule,
+		Put: b.put, Stats: b.stats,
 		StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {
@@ -205,7 +208,16 @@ func (b *Broker) openTables() error {
 	}); err != nil {
 		return err
 	}
-	clients := client.Options{Group: b.groups.Find, Joined: b.joined, Rules: b.clientRules, Now: b.o.Now, Log: b.log}
+	if b.filters, err = filter.NewTable(filter.Options{
+		Dir: dir, Consumers: v.ExpectConsumerNumUseFilter, ErrorRate: v.MaxErrorRateOfBloomFilter,
+		Lifetime: func() time.Duration { return config.Millis(b.values().FilterDataCleanTimeSpan) }, Now: b.o.Now, Log: b.log,
+	}); err != nil {
+		return err
+	}
+	clients := client.Options{
+		Group: b.groups.Find, Joined: b.joined, Subscribed: b.subscribed, Compile: filter.SQL, Rules: b.clientRules,
+		Now: b.o.Now, Log: b.log,
+	}
 	b.consumers = client.NewConsumers(clients)
 	b.producers = client.NewProducers(clients)
 	b.locks = lock.New(0, b.o.Now)
@@ -223,7 +235,7 @@ func (b *Broker) clientRules() client.Rules {
 	}
 }
 
-// joined makes the retry topic of a group whose consumers come online.
+// joined makes the retry topic of a group whose consumers come online and registers its expressions.
 func (b *Broker) joined(cfg *protocol.SubscriptionGroupConfig, data *protocol.ConsumerData) {
 	var sysFlag int32
 	if data.UnitMode {
@@ -235,6 +247,14 @@ func (b *Broker) joined(cfg *protocol.SubscriptionGroupConfig, data *protocol.Co
 		order = order || t != nil && t.Order
 	}
 	b.topics.RetryTopicOf(cfg.GroupName, cfg.RetryQueueNums, sysFlag, order)
+	b.filters.Register(cfg.GroupName, data.SubscriptionDataSet)
+}
+
+// subscribed is told of each subscription that came (joined has registered it) or went.
+func (b *Broker) subscribed(group, topic string, s *client.Subscription) {
+	if s == nil {
+		b.filters.Retire(topic, group)
+	}
 }
 
 func systemTopics(v *config.BrokerValues) topic.System {

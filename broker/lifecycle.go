@@ -38,7 +38,7 @@ func (b *Broker) Start(ctx context.Context) error {
 	b.stopServices = stop
 	b.services, running = errgroup.WithContext(running)
 	for _, run := range []func(context.Context) error{
-		b.offsets.Run, b.consumers.Run, b.producers.Run, b.stats.Run, b.table.Holder.Run, b.schedule.Run,
+		b.offsets.Run, b.consumers.Run, b.producers.Run, b.filters.Run, b.stats.Run, b.table.Holder.Run, b.schedule.Run,
 	} {
 		b.services.Go(func() error {
 			err := run(running)
@@ -179,6 +179,9 @@ func (b *Broker) closeFiles() error {
 	}
 	if b.offsets != nil {
 		err = errors.Join(err, b.offsets.Close())
+	}
+	if b.filters != nil {
+		err = errors.Join(err, b.filters.Close())
 	}
 	if b.groups != nil {
 		err = errors.Join(err, b.groups.Close())

@@ -142,10 +142,10 @@ type BrokerConfig struct {
 	EnableCalcFilterBitMap bool `def:"false" later:"SQL92 filter bit maps"`
 	// True: pulls not from push consumers answer NO_PERMISSION.
 	RejectPullConsumerEnable bool `def:"false" v4:"!"`
-	// Size of the bloom filter.
-	ExpectConsumerNumUseFilter int `def:"32" later:"SQL92 filter bit maps"`
-	// %, 1 to 100.
-	MaxErrorRateOfBloomFilter int `def:"20" later:"SQL92 filter bit maps"`
+	// Subscriptions for which the Bloom filter of consumerFilter.json is made.
+	ExpectConsumerNumUseFilter int `def:"32"`
+	// Its error rate, %, 1 to 100.
+	MaxErrorRateOfBloomFilter int `def:"20"`
 	// ms a dead SQL92 filter registration is kept.
 	FilterDataCleanTimeSpan int64 `def:"86400000"`
 	// SQL92 filters apply to retry topics too.

@@ -37,6 +37,7 @@ type puller struct {
 	groups    *group.Table
 	offsets   *offset.Store
 	consumers *client.Consumers
+	filters   *filter.Table
 	holder    *longpoll.Holder
 	stats     *stats.Table
 	now       func() time.Time
@@ -223,7 +224,7 @@ func (p *puller) subscription(o *pull, cfg *config.BrokerValues, online *client.
 			if err != nil {
 				return err
 			}
-			sub = &client.Subscription{SubscriptionData: *data, Matcher: filter.Of(data, nil)}
+			sub = &client.Subscription{SubscriptionData: *data, Matcher: filter.Of(data, filter.SQL)}
 			sub.SubVersion = p.now().UnixMilli()
 			p.consumers.Compensate(o.Group, o.Topic, sub)
 		}
@@ -244,16 +245,40 @@ func (p *puller) subscription(o *pull, cfg *config.BrokerValues, online *client.
 			return protocol.Errorf(protocol.RespSubscriptionNotLatest, "the consumer's subscription not latest")
 		}
 	}
-	if !filter.IsTag(sub.ExpressionType) {
-		return errNoSQL
-	}
 	o.Match = sub.Matcher
+	if !filter.IsTag(sub.ExpressionType) {
+		if err := p.expression(o, cfg, sub); err != nil {
+			return err
+		}
+	}
+	if cfg.FilterSupportRetry {
+		o.Match = p.filters.Retry(o.Topic, o.Group, o.Match)
+	}
 	o.Expression, o.Type = sub.SubString, sub.ExpressionType
 	return nil
 }
 
-// errNoSQL is the answer of a Java broker whose property filter is off. This broker compiles no SQL92 yet, and to let
-// everything through, as Java does with what it cannot compile, would be worse.
+// expression checks a subscription that is not about tags. The group's expression is the one that was registered with a
+// heartbeat; one that the request brings and that cannot be compiled matches everything, as in Java.
+func (p *puller) expression(o *pull, cfg *config.BrokerValues, sub *client.Subscription) error {
+	if o.SysFlag&pullSubscription == 0 {
+		data := p.filters.Get(o.Topic, o.Group)
+		if data == nil {
+			return protocol.Errorf(protocol.RespFilterDataNotExist,
+				"The broker's consumer filter data is not exist!Your expression may be wrong!")
+		}
+		if data.Version < sub.SubVersion {
+			return protocol.Errorf(protocol.RespFilterDataNotLatest, "the consumer's consumer filter data not latest")
+		}
+		o.Match = data.Matcher
+	}
+	if !cfg.EnablePropertyFilter {
+		return errNoSQL
+	}
+	return nil
+}
+
+// errNoSQL is the answer to whoever wants to filter by properties while enablePropertyFilter is false.
 var errNoSQL = protocol.Errorf(protocol.RespSystemError, "The broker does not support consumer to filter message by SQL92")
 
 // get reads the store and makes the answer.

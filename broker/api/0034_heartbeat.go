@@ -86,7 +86,11 @@ func (c *clients) check(r *remoting.Request) (*protocol.Response, error) {
 	if b.SubscriptionData == nil || filter.IsTag(b.SubscriptionData.ExpressionType) {
 		return &protocol.Response{}, nil
 	}
-	return nil, errNoSQL
+	if !c.config().EnablePropertyFilter {
+		return nil, errNoSQL
+	}
+	_, err := filter.SQL(b.SubscriptionData)
+	return &protocol.Response{}, err
 }
 
 func (c *clients) consumerConnections(r *remoting.Request) (*protocol.Response, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rocketmq-go/broker/client"
+	"rocketmq-go/broker/filter"
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/lock"
 	"rocketmq-go/broker/longpoll"
@@ -51,6 +52,7 @@ type Services struct {
 	Offsets   *offset.Store
 	Consumers *client.Consumers
 	Producers *client.Producers
+	Filters   *filter.Table
 	Locks     *lock.Table
 	Schedule  *schedule.Service
 	Put       *put.Pipeline
@@ -78,7 +80,7 @@ func New(s Services) *Table {
 	}
 	pull := &puller{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
-		consumers: s.Consumers, stats: s.Stats, now: s.Now,
+		consumers: s.Consumers, filters: s.Filters, stats: s.Stats, now: s.Now,
 	}
 	holder := longpoll.New(longpoll.Options{
 		Now: s.Now, MaxOffset: s.Store.MaxOffset, Wake: pull.wake, Limit: values().Own.MaxHeldPulls,
