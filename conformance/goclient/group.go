@@ -251,7 +251,8 @@ func fromLast(r *run) error {
 }
 
 // brokerRestart: the broker is stopped and started while messages are sent and consumed. The sender repeats what was
-// not accepted; what was accepted must arrive.
+// not accepted; what was accepted must arrive. The cases that do this run side by side, so each sees the other's
+// restart too, at any moment.
 func brokerRestart(r *run) error { return acrossRestart(r, "term") }
 
 // brokerKill is the same with kill -9.
@@ -263,7 +264,7 @@ func acrossRestart(r *run, how string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.sendSeries(p, r.topic(), "before", 50, nil); err != nil {
+	if err := sendStubbornly(r, p, "before", 50); err != nil {
 		return err
 	}
 	if _, err := r.push(r.topic(), r.group(), r.receive); err != nil {

@@ -20,7 +20,7 @@ import (
 type testCase struct {
 	name string
 	run  func(*run) error
-	// restarts names the way the case has the broker restarted ("term" or "kill"); such a case runs alone.
+	// restarts names the way the case has the broker restarted ("term" or "kill"); such cases run after all others.
 	restarts string
 }
 
@@ -106,30 +106,33 @@ func runAll(o options) []row {
 		}
 	}
 	rows := make([]row, len(chosen))
-	slots := make(chan struct{}, o.parallel)
-	var wg sync.WaitGroup
-	for i, c := range chosen {
-		if c.restarts != "" {
-			continue
-		}
-		wg.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; wg.Done() }()
-			rows[i] = runCase(o, c, o.timeout)
-		}()
+	sideBySide(o, chosen, rows, o.timeout, func(c testCase) bool { return c.restarts == "" })
+	if o.restart != "" {
+		sideBySide(o, chosen, rows, 2*o.timeout, func(c testCase) bool { return c.restarts != "" })
 	}
-	wg.Wait()
 	for i, c := range chosen {
-		switch {
-		case c.restarts == "":
-		case o.restart == "":
+		if rows[i].name == "" {
 			rows[i] = row{name: c.name, result: "n/a", sent: "-", received: "-", dups: "-"}
-		default:
-			rows[i] = runCase(o, c, 2*o.timeout)
 		}
 	}
 	return rows
+}
+
+// sideBySide runs the cases that want says and puts their rows where they belong.
+func sideBySide(o options, cases []testCase, rows []row, limit time.Duration, want func(testCase) bool) {
+	slots := make(chan struct{}, o.parallel)
+	var wg sync.WaitGroup
+	for i, c := range cases {
+		if !want(c) {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			rows[i] = runCase(o, c, limit)
+		})
+	}
+	wg.Wait()
 }
 
 func runCase(o options, c testCase, limit time.Duration) row {

@@ -149,12 +149,11 @@ func (c *cluster) configure(ctx context.Context, nsPort, brokerPort int) error {
 		"configStorePath": filepath.Join(nsDir, "namesrv.properties"),
 	}
 	broker := map[string]string{
-		"namesrvAddr":            fmt.Sprintf("127.0.0.1:%d", nsPort),
-		"listenPort":             fmt.Sprint(brokerPort),
-		"brokerIP1":              "127.0.0.1",
-		"storePathRootDir":       filepath.Join(brokerDir, "store"),
-		"storePathCommitLog":     filepath.Join(brokerDir, "store", "commitlog"),
-		"storePathConsumerQueue": filepath.Join(brokerDir, "store", "consumequeue"),
+		"namesrvAddr":        fmt.Sprintf("127.0.0.1:%d", nsPort),
+		"listenPort":         fmt.Sprint(brokerPort),
+		"brokerIP1":          "127.0.0.1",
+		"storePathRootDir":   filepath.Join(brokerDir, "store"),
+		"storePathCommitLog": filepath.Join(brokerDir, "store", "commitlog"),
 	}
 	if c.compat != "" {
 		ns["compatVersion"], broker["compatVersion"] = c.compat, c.compat

@@ -182,12 +182,13 @@ final class GroupCases {
 
     /**
      * The broker is stopped and started while messages are sent and consumed. The sender repeats what was not
-     * accepted; what was accepted must arrive.
+     * accepted; what was accepted must arrive. The cases that do this run side by side, so each sees the other's
+     * restart too, at any moment.
      */
     static void acrossRestart(Run r, String how) throws Exception {
         r.ledger.allowDups();
         DefaultMQProducer p = r.producer();
-        r.sendSeries(p, "before", 50);
+        sendStubbornly(r, p, "before", 50);
         r.push(r::receive);
         r.await();
         CompletableFuture<Void> restarted = CompletableFuture.runAsync(() -> {

@@ -6,7 +6,9 @@ package rocketmqgo.conformance;
 import java.time.LocalTime;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -22,7 +24,7 @@ public final class Main {
         void run(Run r) throws Exception;
     }
 
-    /** One case; restarts names the way it has the broker restarted ("term", "kill"), such a case runs alone. */
+    /** One case; restarts names the way it has the broker restarted ("term", "kill"): such cases run after all others. */
     record Case(String name, Body body, String restarts) {
         Case(String name, Body body) {
             this(name, body, null);
@@ -117,25 +119,27 @@ public final class Main {
     }
 
     private static List<Row> runAll(Options o, List<Case> chosen) throws Exception {
-        ExecutorService pool = Executors.newFixedThreadPool(o.parallel);
-        List<Future<Row>> sideBySide = new ArrayList<>();
-        for (Case c : chosen) {
-            sideBySide.add(c.restarts == null ? pool.submit(() -> runCase(o, c, o.timeoutSeconds)) : null);
+        Map<Case, Row> rows = new HashMap<>();
+        sideBySide(o, chosen.stream().filter(c -> c.restarts == null).toList(), o.timeoutSeconds, rows);
+        List<Case> restarting = chosen.stream().filter(c -> c.restarts != null).toList();
+        if (o.restart == null || o.restart.isEmpty()) {
+            restarting.forEach(c -> rows.put(c, new Row(c.name, "n/a", "-", "-", "-", null)));
+        } else {
+            sideBySide(o, restarting, 2 * o.timeoutSeconds, rows);
         }
-        List<Row> rows = new ArrayList<>();
-        for (int i = 0; i < chosen.size(); i++) {
-            rows.add(sideBySide.get(i) == null ? null : sideBySide.get(i).get());
+        return chosen.stream().map(rows::get).toList();
+    }
+
+    private static void sideBySide(Options o, List<Case> cases, int limitSeconds, Map<Case, Row> rows) throws Exception {
+        ExecutorService pool = Executors.newFixedThreadPool(o.parallel);
+        Map<Case, Future<Row>> running = new HashMap<>();
+        for (Case c : cases) {
+            running.put(c, pool.submit(() -> runCase(o, c, limitSeconds)));
+        }
+        for (Case c : cases) {
+            rows.put(c, running.get(c).get());
         }
         pool.shutdown();
-        for (int i = 0; i < chosen.size(); i++) {
-            Case c = chosen.get(i);
-            if (c.restarts == null) {
-                continue;
-            }
-            rows.set(i, o.restart == null || o.restart.isEmpty()
-                ? new Row(c.name, "n/a", "-", "-", "-", null) : runCase(o, c, 2 * o.timeoutSeconds));
-        }
-        return rows;
     }
 
     private static Row runCase(Options o, Case c, int limitSeconds) {

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright the rocketmq-go authors.
+#
+# The official Java clients against our servers (bin/rocketmq), and clusters of our and Apache's servers, compared with
+# the tables that Apache's servers gave. Needs JDK 17 or newer and Maven. Parts by name: java533 java497 compat mixed
+# (default all).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+for tool in java javac mvn go; do
+  command -v "$tool" >/dev/null || { echo "conformance/java.sh: $tool is missing" >&2; exit 1; }
+done
+mkdir -p build/conformance
+go build -o build/conformance/harness ./conformance/harness
+
+# What one server of a pair asks of the other: routes, registration, heartbeats, retry topics, a restart.
+lean=sync,create-topic,clustering,retry,transaction,offset-restart,broker-restart
+
+run() { echo "--- $*"; build/conformance/harness run "$@"; }
+
+failed=0
+for part in ${@:-java533 java497 compat mixed}; do
+  case $part in
+    java533) run --server ours --client java533 || failed=1 ;;
+    java497) run --server ours --client java497 || failed=1 ;;
+    compat) run --server ours --compat 4.9.7 --client java497 || failed=1 ;;
+    mixed)
+      run --namesrv-kind ours --broker-kind apache-5.3.3 --client go --cases $lean || failed=1
+      run --namesrv-kind apache-5.3.3 --broker-kind ours --client go --cases $lean || failed=1 ;;
+    *) echo "unknown part $part" >&2; exit 2 ;;
+  esac
+done
+exit $failed
