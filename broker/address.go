@@ -28,6 +28,9 @@ func (b *Broker) storeHost(ch remoting.Channel) netip.AddrPort {
 	return netip.AddrPortFrom(b.hostIP(ip), uint16(b.port))
 }
 
+// host is the address of messages that the broker itself writes.
+func (b *Broker) host() netip.AddrPort { return netip.AddrPortFrom(b.idHost(), uint16(b.port)) }
+
 // hostIP is the address of brokerIP1, which may also be a name: records and ids carry addresses.
 func (b *Broker) hostIP(ip string) netip.Addr {
 	if known := b.resolved.Load(); known != nil && known.name == ip {

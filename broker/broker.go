@@ -35,9 +35,11 @@ import (
 	"rocketmq-go/broker/offset"
 	"rocketmq-go/broker/put"
 	"rocketmq-go/broker/registration"
+	"rocketmq-go/broker/reply"
 	"rocketmq-go/broker/schedule"
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/broker/topic"
+	"rocketmq-go/broker/transaction"
 	"rocketmq-go/compat"
 	"rocketmq-go/config"
 	"rocketmq-go/message"
@@ -68,21 +70,23 @@ type Broker struct {
 	log     *slog.Logger
 	started time.Time
 
-	topics    *topic.Table
-	groups    *group.Table
-	offsets   *offset.Store
-	consumers *client.Consumers
-	producers *client.Producers
-	filters   *filter.Table
-	locks     *lock.Table
-	stats     *stats.Table
-	store     *store.Store
-	schedule  *schedule.Service
-	put       *put.Pipeline
-	table     *api.Table
-	server    *remoting.Server
-	client    *remoting.Client
-	registrar *registration.Registrar
+	topics       *topic.Table
+	groups       *group.Table
+	offsets      *offset.Store
+	consumers    *client.Consumers
+	producers    *client.Producers
+	filters      *filter.Table
+	locks        *lock.Table
+	stats        *stats.Table
+	store        *store.Store
+	schedule     *schedule.Service
+	put          *put.Pipeline
+	transactions *transaction.Service
+	replies      *reply.Service
+	table        *api.Table
+	server       *remoting.Server
+	client       *remoting.Client
+	registrar    *registration.Registrar
 
 	arrivals atomic.Pointer[func(store.Arrival)] // who is told of arrivals, once everything is there
 
@@ -146,17 +150,28 @@ func (b *Broker) open() error {
 	b.put = put.New(put.Options{
 		Profile: b.profile, Store: b.store, Config: b.cfg.Load, Topics: b.topics, Groups: b.groups,
 		Ordered: b.locks.AnyHeld, MaxLevel: b.schedule.MaxLevel,
-		IDs: message.NewIDGenerator(b.idHost(), uint32(b.started.UnixNano()), b.o.Now),
+		IDs:      message.NewIDGenerator(b.idHost(), uint32(b.started.UnixNano()), b.o.Now),
+		Prepared: func(realTopic string) { b.transactions.Prepared(realTopic) },
+	})
+	if b.transactions, err = transaction.New(transaction.Options{
+		Dir: v.Store.StorePathRootDir, Profile: b.profile, Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
+		Producer: b.producers.ChannelOf, Rules: b.transactionRules, Host: b.host, Now: b.o.Now, Log: b.log,
+	}); err != nil {
+		return err
+	}
+	b.replies = reply.New(reply.Options{
+		Channel: b.producers.ChannelByClient, Limit: func() int { return b.values().ReplyThreadPoolQueueCapacity }, Log: b.log,
 	})
 	b.table = api.New(api.Services{
 		Config: b.cfg, Profile: b.profile, Store: b.store, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
-		Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks, Schedule: b.schedule,
-		Put: b.put, Stats: b.stats,
+		Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
+		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Stats: b.stats,
 		StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {
 		b.table.Holder.Arrived(a)
 		b.schedule.Arrived(a)
+		b.transactions.Arrived(a)
 	}
 	b.arrivals.Store(&arrived)
 	b.server = remoting.NewServer(b.serverConfig(v))

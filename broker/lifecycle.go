@@ -38,7 +38,7 @@ func (b *Broker) Start(ctx context.Context) error {
 	b.stopServices = stop
 	b.services, running = errgroup.WithContext(running)
 	for _, run := range []func(context.Context) error{
-		b.offsets.Run, b.consumers.Run, b.producers.Run, b.filters.Run, b.stats.Run, b.table.Holder.Run, b.schedule.Run,
+		b.offsets.Run, b.consumers.Run, b.producers.Run, b.filters.Run, b.stats.Run, b.table.Holder.Run, b.schedule.Run, b.transactions.Run,
 	} {
 		b.services.Go(func() error {
 			err := run(running)
@@ -158,6 +158,7 @@ func (b *Broker) Close(ctx context.Context) error {
 			cancel()
 		}
 		err := errors.Join(b.server.Close(), b.table.Close())
+		b.replies.Wait()
 		if b.stopServices != nil {
 			b.stopServices()
 			err = errors.Join(err, b.services.Wait())
@@ -171,8 +172,11 @@ func (b *Broker) Close(ctx context.Context) error {
 // closeFiles closes the store and then the metadata, so that no offset is ahead of its messages.
 func (b *Broker) closeFiles() error {
 	var err error
+	if b.transactions != nil {
+		err = b.transactions.Close()
+	}
 	if b.store != nil {
-		err = b.store.Close()
+		err = errors.Join(err, b.store.Close())
 	}
 	if b.schedule != nil {
 		err = errors.Join(err, b.schedule.Close())

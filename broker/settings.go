@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"rocketmq-go/broker/transaction"
 	"rocketmq-go/config"
 	"rocketmq-go/store"
 )
@@ -57,4 +58,21 @@ func (b *Broker) nameServers() []string {
 		}
 	}
 	return list
+}
+
+// transactionRules is what the configuration says of transactions.
+func (b *Broker) transactionRules() transaction.Rules {
+	v := b.values()
+	return transaction.Rules{
+		BrokerName:     v.BrokerName,
+		MaxMessageSize: v.Store.MaxMessageSize,
+		TimeOut:        config.Millis(v.TransactionTimeOut),
+		CheckMax:       v.TransactionCheckMax,
+		Interval:       config.Millis(v.TransactionCheckInterval),
+		OpInterval:     config.Millis(v.TransactionOpBatchInterval),
+		OpSize:         v.TransactionOpMsgMaxSize,
+		MetricsEvery:   config.Millis(v.TransactionMetricFlushInterval),
+		Reserved:       time.Duration(v.Store.FileReservedTime) * time.Hour,
+		Slave:          v.Store.BrokerRole == config.Slave,
+	}
 }

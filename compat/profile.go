@@ -30,6 +30,9 @@ type Profile struct {
 	LockedRetryIsDead bool
 	// KeepWait: the property WAIT is written into the log.
 	KeepWait bool
+	// Transactions5: half messages name their transaction and are counted, their ends are noted in batches, a commit that
+	// comes after the message's own time is refused, and check-backs name topic and broker.
+	Transactions5 bool
 
 	// FirstNeedsAll: a name server refuses a first registration with one topic.
 	FirstNeedsAll bool
@@ -64,7 +67,7 @@ func For(release string) *Profile {
 		Release: Release533, Version: mqversion.V5_3_3, InvalidParameter: 29,
 		FAQ:              "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
 		BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
-		ServerReset: true, LockedRetryIsDead: true, KeepWait: true,
+		ServerReset: true, LockedRetryIsDead: true, KeepWait: true, Transactions5: true,
 		FirstNeedsAll: true, StateVersions: true, TopicsReturn: true, ActingMasters: true, QueryKeepsAlive: true,
 	}
 }

@@ -86,8 +86,7 @@ func (s *sender) handle(r *remoting.Request) {
 		return
 	}
 	cfg := s.config()
-	o.extra[0] = protocol.Field{Key: "MSG_REGION", Value: cfg.RegionID}
-	o.extra[1] = protocol.Field{Key: "TRACE_ON", Value: strconv.FormatBool(cfg.TraceOn)}
+	o.describe(cfg)
 	err := o.check(r, cfg)
 	if err == nil {
 		err = o.store(r)
@@ -107,10 +106,17 @@ func (s *sender) handle(r *remoting.Request) {
 	}
 }
 
+// describe says what every answer from the checks on says.
+func (o *send) describe(cfg *config.BrokerValues) {
+	o.extra[0] = protocol.Field{Key: "MSG_REGION", Value: cfg.RegionID}
+	o.extra[1] = protocol.Field{Key: "TRACE_ON", Value: strconv.FormatBool(cfg.TraceOn)}
+}
+
 // decode reads the header of either form and what no check can do without.
 func (o *send) decode(r *remoting.Request) error {
 	h := &o.header
-	if r.Code == protocol.ReqSendMessage {
+	reply := r.Code == protocol.ReqSendReplyMessage || r.Code == protocol.ReqSendReplyMessageV2
+	if r.Code == protocol.ReqSendMessage || r.Code == protocol.ReqSendReplyMessage {
 		if err := h.ParseFields(&r.Fields); err != nil {
 			return err
 		}
@@ -129,7 +135,7 @@ func (o *send) decode(r *remoting.Request) error {
 	switch {
 	case !h.Topic.Set && o.s.profile.TopicAttributes:
 		return missing("topic")
-	case len(r.Body) == 0:
+	case len(r.Body) == 0 && !reply:
 		return missing("body")
 	case !h.BornTimestamp.Set:
 		return missing("bornTimestamp")
@@ -234,6 +240,17 @@ func refuseUnsupported(t *protocol.TopicConfig, o *send) error {
 }
 
 func (o *send) store(r *remoting.Request) error {
+	if err := o.fill(r); err != nil {
+		return err
+	}
+	if o.batch {
+		return o.s.put.Batch(&o.entry, o.done)
+	}
+	return o.s.put.Send(&o.entry, put.Retry{Max: o.header.MaxReconsumeTimes, Version: r.Version}, o.done)
+}
+
+// fill makes the message of a request that passed the checks.
+func (o *send) fill(r *remoting.Request) error {
 	h, e := &o.header, &o.entry
 	if !h.SysFlag.Set || !h.Flag.Set {
 		return missing("sysFlag or flag")
@@ -246,10 +263,7 @@ func (o *send) store(r *remoting.Request) error {
 	e.ReconsumeTimes = h.ReconsumeTimes.V
 	e.Body = r.Body
 	o.s.put.Open(e, h.Properties.V)
-	if o.batch {
-		return o.s.put.Batch(e, o.done)
-	}
-	return o.s.put.Send(e, put.Retry{Max: h.MaxReconsumeTimes, Version: r.Version}, o.done)
+	return nil
 }
 
 // stored is called by the store, on this goroutine or a later one.

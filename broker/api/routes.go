@@ -18,9 +18,11 @@ import (
 	"rocketmq-go/broker/longpoll"
 	"rocketmq-go/broker/offset"
 	"rocketmq-go/broker/put"
+	"rocketmq-go/broker/reply"
 	"rocketmq-go/broker/schedule"
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/broker/topic"
+	"rocketmq-go/broker/transaction"
 	"rocketmq-go/compat"
 	"rocketmq-go/config"
 	"rocketmq-go/remoting"
@@ -56,7 +58,10 @@ type Services struct {
 	Locks     *lock.Table
 	Schedule  *schedule.Service
 	Put       *put.Pipeline
-	Stats     *stats.Table
+	// Transactions ends transactions; see package transaction.
+	Transactions *transaction.Service
+	Replies      *reply.Service
+	Stats        *stats.Table
 	// StoreHost is the address that messages of a connection are stored under.
 	StoreHost func(remoting.Channel) netip.AddrPort
 	// Runtime is the table of code 28.
@@ -98,6 +103,8 @@ func New(s Services) *Table {
 	}
 	clients := &clients{config: values, profile: s.Profile, consumers: s.Consumers, producers: s.Producers}
 	locks := &locks{table: s.Locks}
+	transactions := &transactions{service: s.Transactions}
+	replies := &replier{send: send, service: s.Replies}
 	topics := &topics{
 		profile: s.Profile, table: s.Topics, offsets: s.Offsets, store: s.Store, started: s.Started.UnixMilli(),
 	}
@@ -121,6 +128,10 @@ func New(s Services) *Table {
 		mainOnly(raw(protocol.ReqPullMessage, pull.handle)),
 		mainOnly(raw(protocol.ReqLitePullMessage, pull.handle)),
 		raw(protocol.ReqConsumerSendMsgBack, back.handle),
+		raw(protocol.ReqSendReplyMessage, replies.handle),
+		raw(protocol.ReqSendReplyMessageV2, replies.handle),
+		raw(protocol.ReqEndTransaction, transactions.end),
+		raw(protocol.ReqResumeCheckHalfMessage, transactions.resume),
 
 		inline(protocol.ReqQueryConsumerOffset, offsets.query),
 		inline(protocol.ReqUpdateConsumerOffset, offsets.update),

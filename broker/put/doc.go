@@ -5,6 +5,8 @@
 // writes pass the same rules here.
 //
 //	Send      a producer's message: properties of the broker, retry and dead-letter rule, delay level
+//	          (a half message of a transaction waits in its own topic)
+//	Commit    a half message whose transaction was committed
 //	Batch     the entries of a client batch
 //	SendBack  a message that a consumer could not handle: to the retry topic, or the dead-letter topic
 //	Raw       a message whose time has come: stored as it stands

@@ -29,7 +29,6 @@ const (
 	propRegion        = "MSG_REGION"
 	propTrace         = "TRACE_ON"
 	propCluster       = "CLUSTER"
-	propTransaction   = "TRAN_MSG"
 	propTimerOut      = "TIMER_OUT_MS"
 	propRetryTopic    = "RETRY_TOPIC"
 	propOriginID      = "ORIGIN_MESSAGE_ID"
@@ -70,6 +69,7 @@ type Options struct {
 	MaxLevel  func() int32 // highest delay level
 	IDs       *message.IDGenerator
 	DiskUsage func() (log, queue, index float64) // for the remark when the store refuses; may be nil
+	Prepared  func(realTopic string)             // told of each half message that was stored; may be nil
 }
 
 // Pipeline applies the rules. It has no state of its own.
@@ -86,6 +86,9 @@ func New(o Options) *Pipeline {
 	}
 	return p
 }
+
+// Dialect is the form in which this broker writes properties.
+func (p *Pipeline) Dialect() message.Dialect { return p.dialect }
 
 // Entry is a message on its way through the pipeline. It can be used again after Reset, then without allocation.
 type Entry struct {
@@ -130,8 +133,10 @@ func (p *Pipeline) Send(e *Entry, r Retry, done func(store.PutResult)) error {
 		}
 	}
 	p.identify(e)
-	if err := p.transaction(e); err != nil {
+	if half, err := isHalf(e); err != nil {
 		return err
+	} else if half {
+		return p.half(e, done)
 	}
 	return p.Put(e, done)
 }
@@ -187,18 +192,6 @@ func (p *Pipeline) Batch(e *Entry, done func(store.PutResult)) error {
 
 // Raw stores m as it stands.
 func (p *Pipeline) Raw(m *message.Message, done func(store.PutResult)) { p.Store.Put(m, done) }
-
-// transaction refuses half messages: this broker does not hold them back, and a half message must not be delivered.
-func (p *Pipeline) transaction(e *Entry) error {
-	if !strings.EqualFold(e.Props.Get(propTransaction), "true") {
-		return nil
-	}
-	if level, err := levelOf(e); err != nil || level > 0 && e.ReconsumeTimes > 0 {
-		return err // a committed message that a consumer sends back still has the property
-	}
-	return protocol.Errorf(protocol.RespNoPermission,
-		"the broker[%s] sending transaction message is forbidden", p.Config().BrokerIP1)
-}
 
 // level is the delay level of a message, 0 for none. Messages for the timer wheel are refused.
 func (p *Pipeline) level(e *Entry) (int32, error) {
