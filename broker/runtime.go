@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"rocketmq-go/message"
 )
 
 // runtime is the table of code 28: what tools show of a broker. There are no thread pools, so their queues are empty.
@@ -43,7 +45,7 @@ func (b *Broker) runtime() map[string]string {
 		"consumeQueueDiskRatio":       fmt.Sprintf("%.2f", ratio),
 		"commitLogDirCapacity":        fmt.Sprintf("Total : %.1f GiB, Free : %.1f GiB.", total, free),
 		"pageCacheLockTimeMills":      "0",
-		"earliestMessageTimeStamp":    "-1",
+		"earliestMessageTimeStamp":    strconv.FormatInt(b.earliest(), 10),
 		"timerReadBehind":             "0",
 		"timerOffsetBehind":           "0",
 		"timerCongestNum":             "0",
@@ -60,6 +62,18 @@ func (b *Broker) runtime() map[string]string {
 		t[fmt.Sprintf("scheduleMessageOffset_%d", p.Level)] = fmt.Sprintf("%d,%d", p.Delivered, p.Max)
 	}
 	return t
+}
+
+// earliest is the store time of the oldest message, in ms, -1 if there is none.
+func (b *Broker) earliest() int64 {
+	record, ok := b.store.Record(nil, b.store.MinPhyOffset(), 0)
+	if !ok {
+		return -1
+	}
+	if ms, ok := message.StoreTimestampOf(record); ok {
+		return ms
+	}
+	return -1
 }
 
 // rates prints a rate as Java does: of the last 10 s, 60 s and 600 s. Only the minute's is kept here.
