@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package timerlog
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+)
+
+// Options of the timer files.
+type Options struct {
+	Dir       string // the store's root
+	FileSize  int64  // mappedFileSizeTimerLog, bytes; 0: Java's default
+	Precision int64  // timerPrecisionMs; 0: Java's default
+	Log       *slog.Logger
+}
+
+// Files are the timer files of one store.
+type Files struct {
+	Log   *Log
+	Wheel *Wheel
+	Check *CheckpointFile
+
+	log *slog.Logger
+}
+
+// Open opens the files without looking into them: Recover must follow before anything else. Nothing appears on disk
+// before the first message.
+func Open(o Options) (f *Files, err error) {
+	if o.FileSize <= 0 {
+		o.FileSize = 100 << 20
+	}
+	if o.Precision <= 0 {
+		o.Precision = 1000
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	f = &Files{log: o.Log}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	if f.Log, err = OpenLog(filepath.Join(o.Dir, "timerlog"), o.FileSize, o.Log); err != nil {
+		return f, err
+	}
+	if f.Wheel, err = OpenWheel(filepath.Join(o.Dir, "timerwheel"), o.Precision); err != nil {
+		return f, err
+	}
+	f.Check, err = OpenCheckpoint(filepath.Join(o.Dir, "config", "timercheck"))
+	return f, err
+}
+
+// Enter appends a unit for a message and enters it into its slot; Write makes it readable. Prev is set.
+func (f *Files) Enter(u *Unit) error {
+	if u.Delay < 0 || u.WriteTime < 0 {
+		return fmt.Errorf("timerlog: unit of time %d", u.Time())
+	}
+	u.Prev = NoPos
+	if s, ok := f.Wheel.Slot(u.Time()); ok {
+		u.Prev = s.Last
+	}
+	pos, err := f.Log.Append(u)
+	if err == nil {
+		f.Wheel.Add(pos, u)
+	}
+	return err
+}
+
+// List visits the units of a slot, newest first. whole tells that its end was reached: not so where the log has been
+// deleted or damaged.
+func (f *Files) List(ms int64, visit func(u *Unit)) (whole bool) {
+	s, ok := f.Wheel.Slot(ms)
+	if !ok {
+		return true
+	}
+	tick := ms / f.Wheel.precision
+	for pos := s.Last; pos != NoPos; {
+		u, ok := f.Log.Unit(pos)
+		if !ok || u.Time()/f.Wheel.precision != tick || u.Prev >= pos {
+			return false
+		}
+		visit(&u)
+		pos = u.Prev
+	}
+	return true
+}
+
+// Count visits the units of all slots from a time on.
+func (f *Files) Count(from int64, visit func(u *Unit)) {
+	defer f.Log.Forget()
+	end := from + Slots*f.Wheel.precision // Next goes round
+	for ms, ok := f.Wheel.Next(from); ok && ms < end; ms, ok = f.Wheel.Next(ms + f.Wheel.precision) {
+		f.List(ms, visit)
+	}
+}
+
+// Close closes the files. What was not flushed is lost.
+func (f *Files) Close() error {
+	var err error
+	if f.Log != nil {
+		err = f.Log.Close()
+	}
+	if f.Wheel != nil {
+		err = errors.Join(err, f.Wheel.Close())
+	}
+	if f.Check != nil {
+		err = errors.Join(err, f.Check.Close())
+	}
+	return err
+}
