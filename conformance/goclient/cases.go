@@ -6,6 +6,7 @@ package main
 // allCases lists the cases in the order of the table. The Java driver has the same names.
 func allCases() []testCase {
 	return []testCase{
+		{name: "offset-restart", run: offsetRestart}, // the longest one first
 		{name: "sync", run: sendSync},
 		{name: "async", run: sendAsync},
 		{name: "oneway", run: sendOneway},
@@ -27,7 +28,6 @@ func allCases() []testCase {
 		{name: "pull", run: pull},
 		{name: "poll", run: poll},
 		{name: "rebalance", run: rebalance},
-		{name: "offset-restart", run: offsetRestart},
 		{name: "from-last", run: fromLast},
 		{name: "broker-restart", run: brokerRestart, restarts: "term"},
 		{name: "broker-kill", run: brokerKill, restarts: "kill"},

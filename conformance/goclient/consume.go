@@ -390,10 +390,13 @@ func poll(r *run) error {
 		}
 		c.ACK(r.ctx, req, consumer.ConsumeSuccess)
 	}
+	if err := c.PersistOffset(r.ctx, r.topic()); err != nil {
+		return err
+	}
+	time.Sleep(time.Second) // it was sent without waiting for an answer
 	if err := c.Shutdown(); err != nil {
 		return err
 	}
-	time.Sleep(offsetsStored)
 	again, mqs, err := r.puller()
 	if err != nil {
 		return err

@@ -21,9 +21,6 @@ import org.apache.rocketmq.common.message.MessageQueue;
 
 /** What a consumer group does together and over time. */
 final class GroupCases {
-    /** A consumer that ends sends its offsets without waiting for an answer: the broker may take a moment to store them. */
-    private static final long OFFSETS_STORED_MILLIS = 1000;
-
     private GroupCases() { }
 
     /** The consumers of one group: who received which probe, and how many other messages. */
@@ -161,8 +158,8 @@ final class GroupCases {
             r.sendSeries(p, phase, 50);
             DefaultMQPushConsumer c = r.push(r::receive);
             r.await();
+            Thread.sleep(Run.OFFSETS_STORED_MILLIS);
             c.shutdown();
-            Thread.sleep(OFFSETS_STORED_MILLIS);
         }
     }
 

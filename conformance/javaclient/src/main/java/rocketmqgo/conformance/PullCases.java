@@ -73,6 +73,7 @@ final class PullCases {
             c.updateConsumeOffset(mq, 10 + mq.getQueueId());
             c.getOffsetStore().persist(mq);
         }
+        Thread.sleep(Run.OFFSETS_STORED_MILLIS);
         c.shutdown();
         DefaultMQPullConsumer again = puller(r);
         for (MessageQueue mq : again.fetchSubscribeMessageQueues(r.topic())) {
@@ -125,8 +126,8 @@ final class PullCases {
         for (MessageQueue mq : queues) {
             Run.until("the committed offset of " + mq, () -> c.committed(mq) == 15);
         }
+        Thread.sleep(Run.OFFSETS_STORED_MILLIS);
         c.shutdown();
-        Thread.sleep(1000);
         DefaultLitePullConsumer again = lite(r);
         again.subscribe(r.topic(), "*");
         again.start();

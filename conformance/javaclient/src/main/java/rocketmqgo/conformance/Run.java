@@ -24,6 +24,12 @@ import org.apache.rocketmq.common.message.MessageQueue;
 
 /** One case under way: its names, its clients and its ledger. */
 final class Run {
+    /**
+     * After this time the broker has the offsets of a running consumer. Those that it sends when it ends may be lost:
+     * it waits for no answer before it closes the connection.
+     */
+    static final long OFFSETS_STORED_MILLIS = 1500;
+
     final Ledger ledger = new Ledger();
     final String name;
     final long deadline;
@@ -81,6 +87,7 @@ final class Run {
         c.setInstanceName(name + "-" + ++clients + "-" + options.suffix());
         c.setPollNameServerInterval(1000);
         c.setHeartbeatBrokerInterval(1000);
+        c.setPersistConsumerOffsetInterval(500);
         return c;
     }
 
