@@ -45,15 +45,16 @@ type dispatcher struct {
 	mu       sync.Mutex // guards what follows
 	upTo     int64      // records before are collected
 	patient  bool       // may wait for a full disk: on its own goroutine
-	entries  []entry // taken from the store
-	next     int     // of entries
+	entries  []entry    // taken from the store
+	next     int        // of entries
 	reader   commitlog.Reader
 	touched  []*queue // have collected units
 	buffers  [][]byte
 	arrivals []arrival
-	scanned  int   // records read from the log
-	lastTime int64 // store time (ms) of the last record
-	quiet    bool  // recovery: nobody waits for arrivals
+	scanned  int               // records read from the log
+	topics   map[string]string // their topics
+	lastTime int64             // store time (ms) of the last record
+	quiet    bool              // recovery: nobody waits for arrivals
 }
 
 type arrival struct {
@@ -64,6 +65,7 @@ type arrival struct {
 
 func (d *dispatcher) init(s *Store) {
 	d.s = s
+	d.topics = make(map[string]string)
 	d.signal = make(chan struct{}, 1)
 	d.quit = make(chan struct{})
 }
@@ -203,7 +205,12 @@ func (d *dispatcher) visit(off int64, r *message.Record, _ []byte) error {
 		d.upTo = off + int64(r.Size)
 		return nil
 	}
-	q, err := d.s.queueFor(string(r.Topic), r.QueueID)
+	topic, ok := d.topics[string(r.Topic)]
+	if !ok {
+		topic = string(r.Topic)
+		d.topics[topic] = topic
+	}
+	q, err := d.s.queueFor(topic, r.QueueID)
 	if err != nil {
 		return err
 	}

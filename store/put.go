@@ -4,6 +4,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -19,6 +20,9 @@ const callerDispatches = 256 << 10
 // recordOverhead is how much larger than the largest body a record may be (as in Java).
 const recordOverhead = 64 << 10
 
+// innerPrefix begins the names of the properties that change how a message is stored: most have none.
+var innerPrefix = []byte("INNER_")
+
 // maxTopic is the longest topic the store takes, in bytes: retry topics of 5.x.
 const maxTopic = 255
 
@@ -28,7 +32,10 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		done(PutResult{Status: status})
 		return
 	}
-	known := message.ScanKnown(m.Properties)
+	var known message.Known
+	if s.cfg.SyncFlush || bytes.Contains(m.Properties, innerPrefix) {
+		known = message.ScanKnown(m.Properties)
+	}
 	if len(m.Properties) > message.MaxProperties {
 		done(PutResult{Status: s.propertiesTooLong()})
 		return

@@ -63,6 +63,7 @@ type scanner struct {
 	visit     Visit
 	buf       []byte // bytes of the file from bufAt on
 	bufAt     int64
+	rec       message.Record
 	res       ScanResult
 	atFileEnd bool
 	blankAt   int64
@@ -110,8 +111,9 @@ func (s *scanner) file(f *segment.File, limit int64) error {
 }
 
 func (s *scanner) record(raw []byte) (bool, error) {
-	r, err := message.ParseRecord(raw)
-	if err != nil {
+	r := &s.rec
+	var err error
+	if *r, err = message.ParseRecord(raw); err != nil {
 		s.stop(err.Error())
 		return false, nil
 	}
@@ -123,7 +125,7 @@ func (s *scanner) record(raw []byte) (bool, error) {
 		s.stop("record CRC")
 		return false, nil
 	}
-	if err := s.visit(s.res.End, &r, raw); err != nil {
+	if err := s.visit(s.res.End, r, raw); err != nil {
 		return false, err
 	}
 	s.res.Last = s.res.End

@@ -34,7 +34,7 @@ type file struct {
 	refs  atomic.Int32
 	size  int64
 
-	mu    sync.Mutex // head as seen by queries
+	mu    sync.Mutex // for head: the writer changes it with mu held, and reads it without
 	head  Header
 	slotR []bool // pieces of the header and slots that have disk space: the writer's
 	unitR int64  // position up to which units have disk space: the writer's
@@ -135,7 +135,8 @@ func (f *file) header() Header {
 	return f.head
 }
 
-func (f *file) full() bool { return int64(f.header().Count) >= f.units }
+// full is for the writer.
+func (f *file) full() bool { return int64(f.head.Count) >= f.units }
 
 func (f *file) slotPos(hash int32) int64 { return headerSize + int64(hash)%f.slots*slotSize }
 
@@ -209,7 +210,7 @@ func (f *file) setHeader(h Header) error {
 // it is.
 func (f *file) put(hash int32, phyOffset, storeTime int64) error {
 	be := binary.BigEndian
-	h := f.header()
+	h := f.head
 	slot, unit := f.slotPos(hash), f.unitPos(h.Count)
 	if err := f.reserve(slot, unit); err != nil {
 		return err
@@ -249,7 +250,7 @@ func (f *file) put(hash int32, phyOffset, storeTime int64) error {
 // has tells whether the chain of a hash holds an offset.
 func (f *file) has(hash int32, phyOffset int64) bool {
 	found := false
-	_, _ = f.query(hash, f.header(), math.MinInt64, math.MaxInt64, func(off int64) bool {
+	_, _ = f.query(hash, f.head, math.MinInt64, math.MaxInt64, func(off int64) bool {
 		found = off == phyOffset
 		return off > phyOffset
 	})

@@ -146,12 +146,12 @@ func (x *Index) Add(topic string, uniqKey, keys []byte, phyOffset, storeTime int
 	f := x.last()
 	repeat := false
 	if f != nil {
-		end := f.header().EndPhyOffset
+		end := f.head.EndPhyOffset
 		if phyOffset < end {
 			return nil
 		}
 		// the crash may have come between two keys of one message
-		repeat = phyOffset == end && f.header().Count > 1
+		repeat = phyOffset == end && f.head.Count > 1
 	}
 	if len(uniqKey) > 0 {
 		if err := x.put(KeyHash(topic, uniqKey), phyOffset, storeTime, repeat); err != nil {
@@ -213,7 +213,7 @@ func (x *Index) create(old *file) (*file, error) {
 		return nil, err
 	}
 	if old != nil {
-		err = f.setHeader(old.header().successor())
+		err = f.setHeader(old.head.successor())
 	}
 	if err != nil {
 		f.release()
