@@ -118,4 +118,3 @@ func register(t *testing.T, set map[string]string) *protocol.Command {
 	}
 	return <-n.got
 }
-

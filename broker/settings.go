@@ -25,7 +25,7 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		IndexUnits:                 int32(s.MaxIndexNum),
 		IndexDisabled:              !s.MessageIndexEnable,
 		IndexSafe:                  s.MessageIndexSafe,
-		MaxMessageSize:             int32(s.MaxMessageSize),
+		MaxMessageSize:             int32(v.Own.MaxFrameLength), // the pipeline checks maxMessageSize, which may change
 		SyncFlush:                  s.FlushDiskType == config.SyncFlush,
 		SyncFlushTimeout:           config.Millis(s.SyncFlushTimeout),
 		FlushInterval:              config.Millis(s.FlushIntervalCommitLog),

@@ -127,6 +127,9 @@ type Retry struct {
 
 // Send stores a producer's message. Topic and queue are set and exist, the properties were opened.
 func (p *Pipeline) Send(e *Entry, r Retry, done func(store.PutResult)) error {
+	if p.tooLong(e) {
+		return p.illegal()
+	}
 	if group, ok := strings.CutPrefix(e.Topic, RetryPrefix); ok {
 		if err := p.retry(e, group, r); err != nil {
 			return err
@@ -140,6 +143,9 @@ func (p *Pipeline) Send(e *Entry, r Retry, done func(store.PutResult)) error {
 	}
 	return p.Put(e, done)
 }
+
+// tooLong checks what producers send; what is in the log already may be stored again even if the limit was lowered.
+func (p *Pipeline) tooLong(e *Entry) bool { return len(e.Body) > p.Config().Store.MaxMessageSize }
 
 // identify gives the message its unique id, if it has none, and its cluster.
 func (p *Pipeline) identify(e *Entry) {
@@ -179,7 +185,7 @@ func (p *Pipeline) Batch(e *Entry, done func(store.PutResult)) error {
 	if err != nil {
 		return err
 	}
-	if level > 0 {
+	if level > 0 || p.tooLong(e) {
 		return p.illegal()
 	}
 	e.UniqKey = e.Props.Get(message.PropUniqKey)
