@@ -54,6 +54,8 @@ type Options struct {
 	Log    *slog.Logger     // nil: nothing is logged
 	Now    func() time.Time // nil: time.Now
 	TLS    *tls.Config      // nil: no TLS on the listening ports
+	// ClientTLS secures the connections to name servers; nil: they are plain.
+	ClientTLS *tls.Config
 	// NoListen leaves out the listening sockets: connections come from Pipe only.
 	NoListen bool
 	// Dial opens connections to name servers; nil: over TCP.
@@ -176,7 +178,7 @@ func (b *Broker) open() error {
 	b.arrivals.Store(&arrived)
 	b.server = remoting.NewServer(b.serverConfig(v))
 	b.client = remoting.NewClient(remoting.ClientConfig{
-		Version: b.profile.Version, Dial: b.o.Dial, ConnectTimeout: config.Millis(v.Client.ConnectTimeoutMillis),
+		Version: b.profile.Version, Dial: b.o.Dial, TLS: b.o.ClientTLS, ConnectTimeout: config.Millis(v.Client.ConnectTimeoutMillis),
 		MaxBackoff: 500 * time.Millisecond, Log: b.log,
 	})
 	b.registrar = registration.New(b.registration())

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"strings"
 	"time"
 
 	"rocketmq-go/compat/properties"
@@ -97,6 +98,9 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 	if err := l.readFile(); err != nil {
 		return nil, nil, err
 	}
+	if err := l.readTLSFile(); err != nil {
+		return nil, nil, err
+	}
 	c := &Config[T]{role: r, file: o.File, now: o.Now}
 	if c.version = cmp.Or(trim(l.given["compatVersion"]), o.CompatVersion, V533); c.version != V533 && c.version != V497 {
 		return nil, nil, &ExitError{ExitBadValue, fmt.Sprintf("compatVersion=%s: must be %s or %s", c.version, V533, V497)}
@@ -133,6 +137,35 @@ func (l *loader) readFile() error {
 		l.given = asMap(list)
 	}
 	maps.Copy(l.given, l.options.Set)
+	return nil
+}
+
+const (
+	tlsFileKey     = "tls.config.file"
+	tlsFileDefault = "/etc/rocketmq/tls.properties"
+)
+
+// readTLSFile reads the file that holds the TLS settings of all RocketMQ processes of a machine. As in Java its keys win
+// over system properties, and it need not exist.
+func (l *loader) readTLSFile() error {
+	file := cmp.Or(trim(l.given[tlsFileKey]), l.options.System(tlsFileKey), tlsFileDefault)
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return &ExitError{ExitUnreadable, fmt.Sprintf("TLS settings cannot be read: %v", err)}
+	}
+	list, err := properties.Parse(data)
+	if err != nil {
+		return &ExitError{ExitUnreadable, fmt.Sprintf("TLS settings %s: %v", file, err)}
+	}
+	settings, system := asMap(list), l.options.System
+	l.options.System = func(name string) string {
+		if value, ok := settings[name]; ok && strings.HasPrefix(name, "tls.") {
+			return trim(value)
+		}
+		return system(name)
+	}
 	return nil
 }
 

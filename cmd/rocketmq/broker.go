@@ -38,7 +38,15 @@ func runBroker(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
-	b, err := broker.New(broker.Options{Config: cfg, Log: log})
+	secure, err := serverTLS(&cfg.Load().Own)
+	if err != nil {
+		return fail(e, name, err)
+	}
+	client, err := clientTLS(&cfg.Load().Own)
+	if err != nil {
+		return fail(e, name, err)
+	}
+	b, err := broker.New(broker.Options{Config: cfg, Log: log, TLS: secure, ClientTLS: client})
 	if err != nil {
 		return fail(e, name, err)
 	}

@@ -36,7 +36,11 @@ func runNamesrv(ctx context.Context, e env) int {
 	if l.configFile != "" {
 		fmt.Fprintf(e.stdout, "load config properties file OK, %s\n", l.configFile)
 	}
-	server, err := namesrv.New(cfg, namesrv.Options{Log: log})
+	secure, err := serverTLS(&cfg.Load().Own)
+	if err != nil {
+		return fail(e, name, err)
+	}
+	server, err := namesrv.New(cfg, namesrv.Options{Log: log, TLS: secure})
 	if err != nil {
 		return fail(e, name, err)
 	}

@@ -51,7 +51,11 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
-	ns, err := namesrv.New(nsConfig, namesrv.Options{Log: log})
+	secure, err := serverTLS(&nsConfig.Load().Own)
+	if err != nil {
+		return fail(e, name, err)
+	}
+	ns, err := namesrv.New(nsConfig, namesrv.Options{Log: log, TLS: secure})
 	if err != nil {
 		return fail(e, name, err)
 	}
@@ -68,7 +72,15 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
-	b, err := broker.New(broker.Options{Config: cfg, Log: log})
+	secure, err = serverTLS(&cfg.Load().Own)
+	if err != nil {
+		return fail(e, name, err)
+	}
+	client, err := clientTLS(&cfg.Load().Own)
+	if err != nil {
+		return fail(e, name, err)
+	}
+	b, err := broker.New(broker.Options{Config: cfg, Log: log, TLS: secure, ClientTLS: client})
 	if err != nil {
 		return fail(e, name, err)
 	}
