@@ -23,6 +23,7 @@ type round struct {
 	ops    opReader
 	buf    []byte
 	props  put.Properties
+	silent int // questions that nobody was there for
 }
 
 // half is a half message that is looked at; everything is a view into the round's memory.
@@ -42,8 +43,12 @@ func (s *Service) check(ctx context.Context, rules Rules) {
 	s.passed = r.offset
 	s.stats.Rounds++
 	s.mu.Unlock()
-	s.commit(halfTopic, from, r.offset)
-	s.commit(opTopic, op, r.ops.settle(op, r.offset))
+	if r.offset != from {
+		s.commit(halfTopic, r.offset)
+	}
+	if settled := r.ops.settle(op, r.offset); settled != op {
+		s.commit(opTopic, settled)
+	}
 	s.mu.Lock()
 	s.ended.dropBelow(r.offset)
 	s.mu.Unlock()
@@ -56,14 +61,13 @@ func (s *Service) begin(topic string) int64 {
 	right := max(min(offset, s.o.Store.MaxOffset(topic, queue)), s.o.Store.MinOffset(topic, queue))
 	if right != offset {
 		s.o.Log.Warn("progress of transactions corrected", "topic", topic, "was", offset, "is", right)
+		s.commit(topic, right)
 	}
 	return right
 }
 
-func (s *Service) commit(topic string, from, to int64) {
-	if to != from || s.progress(topic) != to {
-		s.o.Offsets.Commit("broker", Group, topic, queue, to)
-	}
+func (s *Service) commit(topic string, offset int64) {
+	s.o.Offsets.Commit("broker", Group, topic, queue, offset)
 }
 
 // step looks at one half message. True: it is passed. False: the round ends here.
@@ -123,6 +127,7 @@ func (r *round) read(ctx context.Context) (h half, ok bool) {
 	}
 	if !ok {
 		s.count(func(n *Stats) { n.Skipped++ })
+		s.settled(r.offset)
 		s.o.Log.Error("half message cannot be read, skipped", "queueOffset", r.offset, "commitLogOffset", unit.PhyOffset)
 		return h, false
 	}

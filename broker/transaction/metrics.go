@@ -75,7 +75,8 @@ func (m *metrics) add(topic string, n int64) {
 	defer m.mu.Unlock()
 	now := m.o.Now()
 	metric, _ := m.topics.Get(topic)
-	m.topics.Set(topic, protocol.Metric{Count: metric.Count + n, TimeStamp: now.UnixMilli()})
+	// After a crash a message may be there twice, and end twice; a Java broker counts below zero then.
+	m.topics.Set(topic, protocol.Metric{Count: max(metric.Count+n, 0), TimeStamp: now.UnixMilli()})
 	m.version = metafile.NextVersion(m.version, now)
 	if m.timer == nil && !m.closed {
 		m.timer = time.AfterFunc(m.o.Rules().MetricsEvery, m.flush)

@@ -53,5 +53,7 @@ func (r *round) question(h *half, copied store.PutResult) {
 			return
 		}
 	}
-	s.o.Log.Warn("no producer can be asked about a transaction", "group", group, "topic", realTopic)
+	if r.silent++; r.silent == 1 { // one line a round is enough
+		s.o.Log.Warn("no producer can be asked about a transaction", "group", group, "topic", realTopic)
+	}
 }

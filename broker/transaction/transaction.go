@@ -32,6 +32,7 @@ const (
 	opTag     = "d" // TAGS of an op message: the half messages are done with
 	opsAtOnce = 32
 
+	catchUpPause  = 100 * time.Millisecond
 	storeTryAgain = time.Second      // pause after an op message that could not be stored
 	longestRound  = 60 * time.Second // what is left waits for the next one
 	readTries     = 3                // of a record that cannot be read
@@ -97,13 +98,14 @@ type Rules struct {
 
 // Options are the service's parts.
 type Options struct {
-	Dir      string // the store's root; the file is <Dir>/config/transactionMetrics
-	Profile  *compat.Profile
-	Store    Store
-	Put      Pipeline
-	Offsets  Offsets
-	Topics   Topics
-	Producer func(group string) remoting.Channel // an open connection of a producer group, nil if there is none
+	Dir     string // the store's root; the file is <Dir>/config/transactionMetrics
+	Profile *compat.Profile
+	Store   Store
+	Put     Pipeline
+	Offsets Offsets
+	Topics  Topics
+	// Producer is an open connection of a producer group, each time another one; nil if there is none. The name is a view.
+	Producer func(group string) remoting.Channel
 	Rules    func() Rules
 	Host     func() netip.AddrPort // the address that op messages are stored under
 	Now      func() time.Time
@@ -182,9 +184,9 @@ func (s *Service) Arrived(a store.Arrival) {
 // Run checks the open transactions until ctx ends. The first round begins one interval after its start, as in Java; with
 // nothing open there is none.
 func (s *Service) Run(ctx context.Context) error {
-	s.o.Topics.CreateRetry(halfTopic, 1, permReadWrite, 0)
-	target := s.o.Store.MaxPhyOffset()
 	last := s.o.Now()
+	s.o.Topics.CreateRetry(halfTopic, 1, permReadWrite, 0)
+	s.catchUp(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
@@ -199,14 +201,29 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-s.wake:
 		case <-due:
-			// After a crash the queues are filled from the log first: before, their ends say nothing.
-			if s.o.Store.MaxPhyOffset()-s.o.Store.DispatchBehind() >= target {
-				s.check(ctx, rules)
-			}
+			s.check(ctx, rules)
 			last = s.o.Now()
 		}
 	}
 	return nil
+}
+
+// catchUp waits until the queues hold everything that was in the log: after a crash they are filled from there, and their
+// ends say nothing before. Then a progress beyond them is put right, before new messages come to stand there.
+func (s *Service) catchUp(ctx context.Context) {
+	target := s.o.Store.MaxPhyOffset()
+	for s.o.Store.MaxPhyOffset()-s.o.Store.DispatchBehind() < target {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(catchUpPause):
+		}
+	}
+	s.begin(opTopic)
+	half := s.begin(halfTopic)
+	s.mu.Lock()
+	s.passed = min(s.passed, half)
+	s.mu.Unlock()
 }
 
 // untilNext is how long to wait for the next of the rounds that are due each interval after the last one.
