@@ -66,7 +66,11 @@ func (p *Producers) Heartbeat(ch remoting.Channel, hb *protocol.HeartbeatData, l
 			at = g.index(ch)
 		}
 		if at >= 0 {
-			g.members[at].touch(now)
+			me := g.members[at]
+			me.touch(now)
+			if p.clients[me.ClientID] == nil { // a newer connection of the client is gone
+				p.clients[me.ClientID] = me
+			}
 			continue
 		}
 		if refuseNew {
