@@ -356,13 +356,17 @@ func (l *Log) Flush(leastPages int) error {
 // Dirty tells whether anything is waiting for a flush.
 func (l *Log) Dirty() bool { return l.flushed.Load() < l.end.Load() }
 
-// Close ends the log after a last flush by its owner. A prepared file is deleted and space reserved ahead given back.
+// Close ends the log after a last flush by its owner; nothing may be appended any more. A prepared file is deleted and space reserved ahead given back.
 func (l *Log) Close() error {
 	l.nextMu.Lock()
+	was := l.closed
 	l.closed = true
 	next := l.next
 	l.next = nil
 	l.nextMu.Unlock()
+	if was {
+		return nil
+	}
 	close(l.ahead)
 	l.helper.Wait()
 	var err error
