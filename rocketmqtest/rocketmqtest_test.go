@@ -64,13 +64,18 @@ func TestPipe(t *testing.T) {
 	})
 }
 
+// A cluster is ready in less than 100 ms, at least once on a busy machine.
 func TestReadySoon(t *testing.T) {
-	begin := time.Now()
-	mq := rocketmqtest.Start(t)
-	ready := time.Since(begin)
-	begin = time.Now()
-	mq.Stop()
-	t.Logf("ready after %v, stopped after %v", ready, time.Since(begin))
+	best := time.Hour
+	for range 5 {
+		begin := time.Now()
+		mq := rocketmqtest.Start(t)
+		best = min(best, time.Since(begin))
+		mq.Stop()
+	}
+	if best > 100*time.Millisecond {
+		t.Errorf("ready after %v", best)
+	}
 }
 
 func TestMany(t *testing.T) {
