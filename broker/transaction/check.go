@@ -34,6 +34,7 @@ type half struct {
 
 // check runs a round. Both offsets are written at its end: after a crash in between some messages are put back twice.
 func (s *Service) check(ctx context.Context, rules Rules) {
+	s.o.Topics.CreateRetry(halfTopic, 1, permReadWrite, 0)
 	from, op := s.begin(halfTopic), s.begin(opTopic)
 	r := &round{s: s, rules: rules, start: s.o.Now(), offset: from, ops: opReader{s: s, next: op}}
 	for ctx.Err() == nil && s.o.Now().Sub(r.start) <= longestRound && r.step(ctx) {

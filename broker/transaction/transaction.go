@@ -185,7 +185,9 @@ func (s *Service) Arrived(a store.Arrival) {
 // nothing open there is none.
 func (s *Service) Run(ctx context.Context) error {
 	last := s.o.Now()
-	s.o.Topics.CreateRetry(halfTopic, 1, permReadWrite, 0)
+	if s.o.Profile.Transactions5 {
+		s.o.Topics.CreateRetry(halfTopic, 1, permReadWrite, 0) // 4.9 makes it with the first check
+	}
 	s.catchUp(ctx)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
