@@ -1,4 +1,21 @@
-// Package store keeps messages: commit log, consume queues, index, checkpoint. Store is all that the broker sees.
+// Package store keeps messages. Store is all that the broker sees; the directory is one that Apache RocketMQ 4.9 and 5.x
+// can open, and theirs can be opened here, at any moment: after a clean stop and after a crash.
+//
+//	lock                                   held while a store is open
+//	abort                                  is there while a store is open, and after a crash
+//	checkpoint                             how far everything was on disk, in store times
+//	commitlog/00000000000000000000 …       all messages, one after the other            (package commitlog)
+//	consumequeue/TOPIC/QUEUEID/0000… …     where the messages of each queue are         (package consumequeue)
+//	index/yyyyMMddHHmmssSSS …              where the messages of a key are              (package index)
+//	deletedTopics                          topics whose records in the log are nobody's (ours)
+//
+// A Put encodes the message into the log, under one lock that orders all appends, and answers; or, with SyncFlush, once
+// the flusher has written the log to disk. The dispatcher follows the log in order and feeds consume queues, index and
+// Config.Arrived: only what is in a consume queue is visible to a Get. All but the log can be made again from it, and
+// Open does so for what a crash left undone.
+//
+// Goroutines of an open store: dispatcher, flusher (log), upkeep (queues, index, checkpoint), and the commit log's
+// helper, which reserves disk space and faults pages in ahead of the appends. None of them wakes while nothing is put.
 package store
 
 import (

@@ -166,8 +166,12 @@ func (d *dispatcher) step() bool {
 // take fetches what was appended since.
 func (d *dispatcher) take() bool {
 	s := d.s
+	spare := d.entries[:0]
+	if cap(spare) > 16*dispatchBatch && len(d.entries) < dispatchBatch {
+		spare = nil // what a burst needed
+	}
 	s.cl.Lock()
-	d.entries, s.pending = s.pending, d.entries[:0]
+	d.entries, s.pending = s.pending, spare
 	s.cl.Unlock()
 	d.next = 0
 	return len(d.entries) > 0

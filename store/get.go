@@ -5,7 +5,7 @@ package store
 
 import (
 	"encoding/binary"
-	"sync"
+	"runtime/debug"
 
 	"rocketmq-go/message"
 	"rocketmq-go/store/commitlog"
@@ -27,7 +27,12 @@ type getter struct {
 	units  [32 * consumequeue.UnitSize]byte
 }
 
-var getters = sync.Pool{New: func() any { return new(getter) }}
+func (s *Store) getter() *getter {
+	if g, ok := s.getters.Get().(*getter); ok {
+		return g
+	}
+	return &getter{reader: commitlog.Reader{Log: s.cl}}
+}
 
 // Get implements API.
 func (s *Store) Get(dst []byte, r GetRequest) ([]byte, GetResult) {
@@ -46,13 +51,27 @@ func (s *Store) Get(dst []byte, r GetRequest) ([]byte, GetResult) {
 	case r.Offset > res.MaxOffset:
 		res.Status, res.NextBeginOffset = OffsetOverflowBadly, res.MaxOffset
 	default:
-		g := getters.Get().(*getter)
-		g.reader.Log = s.cl
-		dst = s.get(dst, q, r, g, &res)
-		g.reader.Close()
-		getters.Put(g)
+		return s.guardedGet(dst, q, r, res)
 	}
 	return dst, res
+}
+
+// guardedGet is get, with a fault of the device (which kills a process that reads it through a mapping) as a record
+// that is not there.
+func (s *Store) guardedGet(dst []byte, q *queue, r GetRequest, res GetResult) (out []byte, result GetResult) {
+	g := s.getter()
+	defer func(old bool) {
+		debug.SetPanicOnFault(old)
+		g.reader.Close()
+		s.getters.Put(g)
+		if p := recover(); p != nil {
+			s.log.Error("store: panic in get", "topic", q.topic, "queueId", q.id, "offset", r.Offset, "panic", p, "stack", string(debug.Stack()))
+			res.Status, res.NextBeginOffset, res.Count = MessageWasRemoving, r.Offset+1, 0
+			out, result = dst, res
+		}
+	}(debug.SetPanicOnFault(true))
+	out = s.get(dst, q, r, g, &res)
+	return out, res
 }
 
 // get collects the records of [r.Offset, res.MaxOffset).

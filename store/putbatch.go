@@ -6,7 +6,6 @@ package store
 import (
 	"fmt"
 	"runtime/debug"
-	"sync"
 
 	"rocketmq-go/message"
 )
@@ -23,8 +22,11 @@ func (s *Store) PutBatch(m *message.Message, done func(PutResult)) {
 		done(PutResult{Status: MessageIllegal})
 		return
 	}
-	b := batchPool.Get().(*batch)
-	defer batchPool.Put(b)
+	b, ok := s.batches.Get().(*batch)
+	if !ok {
+		b = new(batch)
+	}
+	defer s.batches.Put(b)
 	err := b.plan(s, m)
 	var q *queue
 	if err == nil {
@@ -59,8 +61,6 @@ type batchEntry struct {
 	bodyCRC     int32
 	size, props int32
 }
-
-var batchPool = sync.Pool{New: func() any { return new(batch) }}
 
 // plan does what needs no lock.
 func (b *batch) plan(s *Store, m *message.Message) error {

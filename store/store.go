@@ -59,6 +59,8 @@ type Store struct {
 	lastStore atomic.Int64 // store time (ms) of the newest record
 	stuck     atomic.Bool  // the dispatcher cannot write
 
+	getters, batches sync.Pool // of *getter and *batch
+
 	dispatch dispatcher
 	flush    flusher
 	upkeep   upkeep
