@@ -33,6 +33,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A reader of the output that goes away must not end the harness before it has stopped its servers.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "harness:", err)
 		if errors.Is(err, errUsage) {

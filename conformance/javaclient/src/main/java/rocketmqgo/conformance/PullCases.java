@@ -132,7 +132,11 @@ final class PullCases {
         again.subscribe(r.topic(), "*");
         again.start();
         r.sendSeries(p, "more", 20);
-        pollAll(r, again, m -> { });
+        pollAll(r, again, m -> {
+            if (Run.body(m).startsWith("poll/")) {
+                r.ledger.fault("queue %d offset %d came again after it was committed", m.getQueueId(), m.getQueueOffset());
+            }
+        });
         r.await();
     }
 
