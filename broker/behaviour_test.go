@@ -36,10 +36,14 @@ func TestBehaviour(t *testing.T) {
 	time.Local = time.UTC // as recorded
 	defer func() { time.Local = local }()
 	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(recordedAt))
 		mq := rocketmqtest.Start(t, append(recorded, rocketmqtest.WithPipe(), rocketmqtest.WithPoison())...)
 		playAll(t, mq, synctest.Wait, "testdata/behaviour", ".jsonl.gz")
 	})
 }
+
+// recordedAt is about when the recordings were made. Times in properties have as many digits as they had then.
+var recordedAt = time.Date(2026, time.November, 30, 0, 0, 0, 0, time.UTC)
 
 // settled is a connection that sends only when the broker has done everything it was asked for before: the recordings
 // were made on a slow machine, where stored messages were visible by the time of the next step.

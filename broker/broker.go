@@ -38,6 +38,7 @@ import (
 	"rocketmq-go/broker/reply"
 	"rocketmq-go/broker/schedule"
 	"rocketmq-go/broker/stats"
+	"rocketmq-go/broker/timer"
 	"rocketmq-go/broker/topic"
 	"rocketmq-go/broker/transaction"
 	"rocketmq-go/compat"
@@ -85,6 +86,7 @@ type Broker struct {
 	put          *put.Pipeline
 	transactions *transaction.Service
 	replies      *reply.Service
+	timers       *timer.Service // nil in 4.9
 	table        *api.Table
 	server       *remoting.Server
 	client       *remoting.Client
@@ -149,11 +151,15 @@ func (b *Broker) open() error {
 	}); err != nil {
 		return err
 	}
+	if err := b.openTimers(); err != nil {
+		return err
+	}
 	b.put = put.New(put.Options{
 		Profile: b.profile, Store: b.store, Config: b.cfg.Load, Topics: b.topics, Groups: b.groups,
 		Ordered: b.locks.AnyHeld, MaxLevel: b.schedule.MaxLevel,
 		IDs:      message.NewIDGenerator(b.idHost(), uint32(b.started.UnixNano()), b.o.Now),
 		Prepared: func(realTopic string) { b.transactions.Prepared(realTopic) },
+		Timers:   b.putTimers(), Now: b.o.Now,
 	})
 	if b.transactions, err = transaction.New(transaction.Options{
 		Dir: v.Store.StorePathRootDir, Profile: b.profile, Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
@@ -167,13 +173,16 @@ func (b *Broker) open() error {
 	b.table = api.New(api.Services{
 		Config: b.cfg, Profile: b.profile, Store: b.store, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
-		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Stats: b.stats,
+		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
 		StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {
 		b.table.Holder.Arrived(a)
 		b.schedule.Arrived(a)
 		b.transactions.Arrived(a)
+		if b.timers != nil {
+			b.timers.Arrived(a)
+		}
 	}
 	b.arrivals.Store(&arrived)
 	b.server = remoting.NewServer(b.serverConfig(v))

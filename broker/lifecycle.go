@@ -38,7 +38,8 @@ func (b *Broker) Start(ctx context.Context) error {
 	b.stopServices = stop
 	b.services, running = errgroup.WithContext(running)
 	for _, run := range []func(context.Context) error{
-		b.offsets.Run, b.consumers.Run, b.producers.Run, b.filters.Run, b.stats.Run, b.table.Holder.Run, b.schedule.Run, b.transactions.Run,
+		b.offsets.Run, b.consumers.Run, b.producers.Run, b.filters.Run, b.stats.Run, b.table.Holder.Run, b.schedule.Run,
+		b.transactions.Run, b.runTimers,
 	} {
 		b.services.Go(func() error {
 			err := run(running)
@@ -180,6 +181,9 @@ func (b *Broker) closeFiles() error {
 	}
 	if b.schedule != nil {
 		err = errors.Join(err, b.schedule.Close())
+	}
+	if b.timers != nil {
+		err = errors.Join(err, b.timers.Close())
 	}
 	if b.offsets != nil {
 		err = errors.Join(err, b.offsets.Close())

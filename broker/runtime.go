@@ -58,6 +58,7 @@ func (b *Broker) runtime() map[string]string {
 	}
 	t["sendThreadPoolQueueCapacity"] = strconv.Itoa(v.SendThreadPoolQueueCapacity)
 	t["pullThreadPoolQueueCapacity"] = strconv.Itoa(v.PullThreadPoolQueueCapacity)
+	b.timerRuntime(t)
 	for _, p := range b.schedule.Progress() {
 		t[fmt.Sprintf("scheduleMessageOffset_%d", p.Level)] = fmt.Sprintf("%d,%d", p.Delivered, p.Max)
 	}

@@ -33,6 +33,8 @@ type Profile struct {
 	// Transactions5: half messages name their transaction and are counted, their ends are noted in batches, a commit that
 	// comes after the message's own time is refused, and check-backs name topic and broker.
 	Transactions5 bool
+	// Timers: messages can ask for a time of their own, and be taken back.
+	Timers bool
 
 	// FirstNeedsAll: a name server refuses a first registration with one topic.
 	FirstNeedsAll bool
@@ -67,7 +69,7 @@ func For(release string) *Profile {
 		Release: Release533, Version: mqversion.V5_3_3, InvalidParameter: 29,
 		FAQ:              "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
 		BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
-		ServerReset: true, LockedRetryIsDead: true, KeepWait: true, Transactions5: true,
+		ServerReset: true, LockedRetryIsDead: true, KeepWait: true, Transactions5: true, Timers: true,
 		FirstNeedsAll: true, StateVersions: true, TopicsReturn: true, ActingMasters: true, QueryKeepsAlive: true,
 	}
 }

@@ -55,6 +55,7 @@ type send struct {
 	v2       protocol.SendMessageRequestHeaderV2
 	entry    put.Entry
 	batch    bool
+	code     int32
 	queueID  int32 // that the answer names
 	answer   protocol.SendMessageResponseHeader
 	extra    [2]protocol.Field
@@ -306,9 +307,18 @@ func (o *send) reply() *protocol.Response {
 	if e.UniqKey != "" {
 		o.answer.TransactionID = protocol.Some(e.UniqKey)
 	}
+	if o.recallable() {
+		broker := o.s.config().BrokerName
+		o.answer.RecallHandle = protocol.Some(recallHandle(e.RealTopic, broker, e.TimerOut, e.UniqKey))
+	}
 	o.response.Header = &o.answer
 	o.s.stats.Put(e.Topic, max(1, len(o.result.Offsets)), int(o.result.Size))
 	return &o.response
+}
+
+// recallable tells whether the answer has a handle for taking the message back.
+func (o *send) recallable() bool {
+	return o.entry.TimerOut != 0 && !o.batch && o.code != protocol.ReqSendBatchMessage && !put.IsRetry(o.entry.RealTopic)
 }
 
 // refuse answers a send that did not reach the store.

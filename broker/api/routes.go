@@ -21,6 +21,7 @@ import (
 	"rocketmq-go/broker/reply"
 	"rocketmq-go/broker/schedule"
 	"rocketmq-go/broker/stats"
+	"rocketmq-go/broker/timer"
 	"rocketmq-go/broker/topic"
 	"rocketmq-go/broker/transaction"
 	"rocketmq-go/compat"
@@ -61,6 +62,7 @@ type Services struct {
 	// Transactions ends transactions; see package transaction.
 	Transactions *transaction.Service
 	Replies      *reply.Service
+	Timers       *timer.Service // nil in 4.9
 	Stats        *stats.Table
 	// StoreHost is the address that messages of a connection are stored under.
 	StoreHost func(remoting.Channel) netip.AddrPort
@@ -121,7 +123,7 @@ func New(s Services) *Table {
 		config: values, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
 		log: s.Log,
 	}
-	routes := remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log},
+	routes := []remoting.Route{
 		raw(protocol.ReqSendMessage, send.handle),
 		raw(protocol.ReqSendMessageV2, send.handle),
 		raw(protocol.ReqSendBatchMessage, send.handle),
@@ -186,9 +188,18 @@ func New(s Services) *Table {
 		remoting.Route{Code: protocol.ReqInvokeBrokerToGetConsumerStatus, Handle: tools.status, Mode: remoting.Pool},
 		remoting.Route{Code: protocol.ReqGetConsumerRunningInfo, Handle: tools.runningInfo, Mode: remoting.Pool},
 		remoting.Route{Code: protocol.ReqConsumeMessageDirectly, Handle: tools.consumeDirectly, Mode: remoting.Pool},
-		inline(protocol.ReqRecallMessage, recallOff(values)),
-	)
-	return &Table{Routes: routes, Holder: holder}
+	}
+	if s.Timers != nil {
+		timers := &timers{
+			config: values, topics: s.Topics, put: s.Put, service: s.Timers, storeHost: s.StoreHost, now: s.Now,
+		}
+		routes = append(routes,
+			raw(protocol.ReqRecallMessage, timers.recall),
+			inline(protocol.ReqGetTimerCheckPoint, timers.checkpoint),
+			pooled(protocol.ReqGetTimerMetrics, timers.metrics),
+		)
+	}
+	return &Table{Routes: remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log}, routes...), Holder: holder}
 }
 
 // holdInterval is the pause between two looks through all held pulls.
@@ -209,16 +220,4 @@ func pooled(code int32, h handler) remoting.Route {
 func mainOnly(r remoting.Route) remoting.Route {
 	r.MainOnly = true
 	return r
-}
-
-// recallOff is the answer of a Java broker that recalls nothing, which is its default.
-func recallOff(values func() *config.BrokerValues) handler {
-	return func(*remoting.Request) (*protocol.Response, error) {
-		resp := &protocol.Response{
-			Header: &protocol.RecallMessageResponseHeader{},
-			Extra:  []protocol.Field{{Key: "MSG_REGION", Value: values().RegionID}},
-		}
-		fail(resp, protocol.Errorf(protocol.RespNoPermission, "recall failed, operation is forbidden"))
-		return resp, nil
-	}
 }

@@ -35,8 +35,12 @@ func (p *Pipeline) half(e *Entry, done func(store.PutResult)) error {
 			"the broker[%s] sending transaction message is forbidden", cfg.BrokerIP1)
 	}
 	e.SysFlag &^= message.SysTransactionMask
-	if _, err := p.level(e); err != nil {
+	if level, err := p.level(e); err != nil {
 		return err // the commit would fail
+	} else if level <= 0 {
+		if _, err := p.deliverAt(e); err != nil {
+			return err
+		}
 	}
 	if p.Profile.Transactions5 && e.UniqKey != "" {
 		e.Props.Set(propTransactionID, e.UniqKey)

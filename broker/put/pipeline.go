@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"time"
 
 	"rocketmq-go/compat"
 	"rocketmq-go/config"
@@ -29,15 +30,12 @@ const (
 	propRegion        = "MSG_REGION"
 	propTrace         = "TRACE_ON"
 	propCluster       = "CLUSTER"
-	propTimerOut      = "TIMER_OUT_MS"
 	propRetryTopic    = "RETRY_TOPIC"
 	propOriginID      = "ORIGIN_MESSAGE_ID"
 	noLevel           = "-1"
 	permReadWrite     = 6
 	retryMaxSinceV349 = 121 // MQVersion ordinal of V3_4_9: older clients' maxReconsumeTimes is not looked at
 )
-
-var timerProperties = [...]string{"TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS"}
 
 // Store is what the pipeline needs of the store.
 type Store interface {
@@ -70,6 +68,8 @@ type Options struct {
 	IDs       *message.IDGenerator
 	DiskUsage func() (log, queue, index float64) // for the remark when the store refuses; may be nil
 	Prepared  func(realTopic string)             // told of each half message that was stored; may be nil
+	Timers    Timers                             // nil: messages cannot ask for a time (4.9)
+	Now       func() time.Time                   // nil: time.Now
 }
 
 // Pipeline applies the rules. It has no state of its own.
@@ -80,6 +80,9 @@ type Pipeline struct {
 
 // New makes a pipeline.
 func New(o Options) *Pipeline {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	p := &Pipeline{Options: o}
 	if !o.Profile.BrokerProperties {
 		p.dialect = message.Java49
@@ -96,16 +99,21 @@ type Entry struct {
 	Props Properties
 	// UniqKey is the message's unique id after Send, sent or made. It is a view into the entry or the request.
 	UniqKey string
+	// TimerOut is the time (ms) of the slot in which the message waits, 0 if it is not a timer message. RealTopic then is
+	// the topic that it is for.
+	TimerOut  int64
+	RealTopic string
 
 	encoded []byte
 	id      []byte
+	number  []byte
 }
 
 // Reset forgets the message and keeps the memory.
 func (e *Entry) Reset() {
 	e.Message = message.Message{}
 	e.Props.Reset()
-	e.UniqKey = ""
+	e.UniqKey, e.TimerOut, e.RealTopic = "", 0, ""
 }
 
 // Open takes the properties text of a send request and adds what every stored message carries.
@@ -166,6 +174,8 @@ func (p *Pipeline) Put(e *Entry, done func(store.PutResult)) error {
 	}
 	if level > 0 {
 		p.delay(e, level)
+	} else if err := p.timer(e); err != nil {
+		return err
 	} else if !p.Profile.KeepWait {
 		// A 4.9 broker writes WAIT into the log only where it writes the properties twice.
 		e.Props.Delete(message.PropWait)
@@ -190,6 +200,9 @@ func (p *Pipeline) Batch(e *Entry, done func(store.PutResult)) error {
 	}
 	e.UniqKey = e.Props.Get(message.PropUniqKey)
 	e.Props.Set(propCluster, p.Config().BrokerClusterName)
+	if err := p.timer(e); err != nil {
+		return err
+	}
 	e.encoded = e.Props.Append(e.encoded[:0], p.dialect)
 	e.Properties = e.encoded
 	p.Store.PutBatch(&e.Message, done)
@@ -199,24 +212,25 @@ func (p *Pipeline) Batch(e *Entry, done func(store.PutResult)) error {
 // Raw stores m as it stands.
 func (p *Pipeline) Raw(m *message.Message, done func(store.PutResult)) { p.Store.Put(m, done) }
 
-// level is the delay level of a message, 0 for none. Messages for the timer wheel are refused.
+// mayWait tells whether a message can be held back: parts of transactions in their old form cannot.
+func mayWait(e *Entry) bool {
+	t := e.SysFlag & message.SysTransactionMask
+	return t == message.SysNotTransaction || t == message.SysCommit
+}
+
+// level is the delay level of a message, 0 for none. A message with a level does not ask for a time.
 func (p *Pipeline) level(e *Entry) (int32, error) {
-	if t := e.SysFlag & message.SysTransactionMask; t != message.SysNotTransaction && t != message.SysCommit {
+	if !mayWait(e) {
 		return 0, nil
 	}
 	level, err := levelOf(e)
 	if err != nil {
 		return 0, err
 	}
-	timed := false
-	for _, name := range timerProperties {
-		if timed = timed || e.Props.Has(name); timed && level > 0 {
+	if level > 0 && p.Timers != nil {
+		for _, name := range timerProperties {
 			e.Props.Delete(name)
 		}
-	}
-	if timed && level <= 0 && e.Topic != TimerTopic && !e.Props.Has(propTimerOut) {
-		return 0, protocol.Errorf(protocol.RespSystemError,
-			"accurate timer message is not enabled, timerWheelEnable is false")
 	}
 	return level, nil
 }

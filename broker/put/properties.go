@@ -16,6 +16,10 @@ const linearLimit = 64
 // Properties are the properties of one message while the broker changes them: message.Rebuild for the hot path, without
 // allocation. The zero value is empty; Parse reuses the memory. Names and values are views into the text.
 type Properties struct {
+	// Built tells that the broker makes the message itself. Then a 5.x broker's map begins small, as that of 4.9 always
+	// does. Reset and Parse clear it.
+	Built bool
+
 	list  []property
 	index map[string]int // only above linearLimit
 	order []uint64       // scratch of Append: bucket, index
@@ -48,6 +52,7 @@ func (p *Properties) Reset() {
 	clear(p.list)
 	p.list = p.list[:0]
 	p.index = nil
+	p.Built = false
 }
 
 // Len is the number of properties.
@@ -89,7 +94,7 @@ func (p *Properties) Delete(name string) {
 // differs, with or without a separator behind the last one.
 func (p *Properties) Append(dst []byte, d message.Dialect) []byte {
 	buckets := uint32(128)
-	if d == message.Java49 {
+	if d == message.Java49 || p.Built {
 		buckets = 16
 	}
 	for len(p.list) > int(buckets)/4*3 {
