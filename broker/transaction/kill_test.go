@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// runBroker is a broker until standard input ends; then it stops cleanly.
-func runBroker(dir string) error {
+// settings are the broker's; the environment may have more of them.
+func settings(dir string) map[string]string {
 	set := map[string]string{
 		"brokerName": "broker-a", "brokerIP1": "127.0.0.1", "bindAddress": "127.0.0.1", "listenPort": "0",
 		"storePathRootDir": dir, "rocketmqHome": dir, "mappedFileSizeCommitLog": "4194304", "maxIndexNum": "20000",
@@ -50,6 +50,17 @@ func runBroker(dir string) error {
 		"transactionCheckInterval": "150", "transactionCheckMax": "1000", "transactionOpBatchInterval": "50",
 		"flushConsumerOffsetInterval": "100",
 	}
+	for pair := range strings.SplitSeq(os.Getenv(childEnv+"_SET"), ";") {
+		if key, value, ok := strings.Cut(pair, "="); ok {
+			set[key] = value
+		}
+	}
+	return set
+}
+
+// runBroker is a broker until standard input ends; then it stops cleanly.
+func runBroker(dir string) error {
+	set := settings(dir)
 	cfg, _, err := config.LoadBroker(config.Options{Set: set, Env: func(string) string { return "" }})
 	if err != nil {
 		return err
