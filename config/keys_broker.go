@@ -82,7 +82,7 @@ type BrokerConfig struct {
 	LitePullThreadPoolQueueCapacity int `def:"100000" v4:"!" mark:"r"`
 	// Shown by brokerStatus; there are no queues per kind of request.
 	AckThreadPoolQueueCapacity int `def:"100000" v4:"!" mark:"r"`
-	// Shown by brokerStatus; there are no queues per kind of request.
+	// Replies on their way to requesters; with more of them SYSTEM_BUSY(2) is answered.
 	ReplyThreadPoolQueueCapacity int `def:"10000" mark:"r"`
 	// Shown by brokerStatus; there are no queues per kind of request.
 	QueryThreadPoolQueueCapacity           int `def:"20000" mark:"r"`
@@ -221,7 +221,7 @@ type BrokerConfig struct {
 	// ms between two rounds of checks.
 	TransactionCheckInterval int64 `def:"30000" v4:"60000" mark:"m"`
 	// ms between two writes of transactionMetrics.
-	TransactionMetricFlushInterval int64 `def:"3000" v4:"!" later:"metrics"`
+	TransactionMetricFlushInterval int64 `def:"3000" v4:"!"`
 	// Offsets are collected up to this many bytes in one op message.
 	TransactionOpMsgMaxSize int `def:"4096" v4:"!"`
 	// ms after which collected offsets are written.
