@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rocketmq-go/broker/put"
@@ -120,6 +121,7 @@ type Service struct {
 	ops     *opWriter
 	metrics *metrics // nil in 4.9
 	wake    chan struct{}
+	idle    atomic.Bool // no round is due, an arrival must wake Run
 
 	mu     sync.Mutex
 	passed int64              // half messages below it are settled
@@ -173,7 +175,7 @@ func (s *Service) Prepared(realTopic string) { s.metrics.add(realTopic, 1) }
 
 // Arrived is told of each unit that was added to a queue. It is quick and ignores other topics.
 func (s *Service) Arrived(a store.Arrival) {
-	if a.Topic == halfTopic || a.Topic == opTopic {
+	if s.idle.Load() && (a.Topic == halfTopic || a.Topic == opTopic) {
 		select {
 		case s.wake <- struct{}{}:
 		default:
@@ -194,8 +196,10 @@ func (s *Service) Run(ctx context.Context) error {
 	<-timer.C
 	for ctx.Err() == nil {
 		rules := s.o.Rules()
+		s.idle.Store(true) // before the look at the queues: what arrives after it wakes
 		var due <-chan time.Time
 		if s.pending() && !rules.Slave {
+			s.idle.Store(false)
 			timer.Reset(untilNext(last, s.o.Now(), rules.Interval))
 			due = timer.C
 		}
