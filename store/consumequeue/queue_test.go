@@ -128,8 +128,14 @@ func TestHoleIsFilled(t *testing.T) {
 
 func TestTruncate(t *testing.T) {
 	for _, c := range []struct{ units, cut, want int64 }{
-		{1234, phy(1100), 1100}, {1234, phy(1000), 1000}, {1234, phy(999), 999}, {1234, phy(500) + 1, 501},
-		{1234, phy(3), 3}, {1234, 0, 0}, {1234, phy(5000), 1234}, {500, phy(500), 500},
+		{1234, phy(1100), 1100},
+		{1234, phy(1000), 1000},
+		{1234, phy(999), 999},
+		{1234, phy(500) + 1, 501},
+		{1234, phy(3), 3},
+		{1234, 0, 0},
+		{1234, phy(5000), 1234},
+		{500, phy(500), 500},
 	} {
 		dir := t.TempDir()
 		q := open(t, dir)
