@@ -64,7 +64,7 @@ func (p *Pipeline) half(e *Entry, done func(store.PutResult)) error {
 // begins now.
 func (p *Pipeline) Commit(e *Entry, done func(store.PutResult)) error {
 	e.Props.Parse(view(e.Properties))
-	if delayed, err := asksForDelay(e); err != nil {
+	if delayed, err := p.asksForDelay(e); err != nil {
 		return err
 	} else if delayed {
 		return p.Put(e, done)
@@ -73,12 +73,11 @@ func (p *Pipeline) Commit(e *Entry, done func(store.PutResult)) error {
 	return nil
 }
 
-func asksForDelay(e *Entry) (bool, error) {
-	for _, name := range timerProperties {
-		if e.Props.Has(name) {
-			return true, nil
-		}
-	}
+func (p *Pipeline) asksForDelay(e *Entry) (bool, error) {
 	level, err := levelOf(e)
-	return level > 0, err
+	if err != nil || level > 0 {
+		return true, err
+	}
+	at, err := p.deliverAt(e)
+	return at > 0, err
 }
