@@ -26,7 +26,6 @@ type launch struct {
 	namesrvAddr    string
 	printAll       bool
 	printImportant bool
-	help           bool
 	logLevel       string
 	portFile       string
 }
