@@ -185,9 +185,9 @@ func New(s Services) *Table {
 		pooled(protocol.ReqCloneGroupOffset, queries.cloneOffsets),
 
 		pooled(protocol.ReqInvokeBrokerToResetOffset, tools.reset),
-		remoting.Route{Code: protocol.ReqInvokeBrokerToGetConsumerStatus, Handle: tools.status, Mode: remoting.Pool},
-		remoting.Route{Code: protocol.ReqGetConsumerRunningInfo, Handle: tools.runningInfo, Mode: remoting.Pool},
-		remoting.Route{Code: protocol.ReqConsumeMessageDirectly, Handle: tools.consumeDirectly, Mode: remoting.Pool},
+		{Code: protocol.ReqInvokeBrokerToGetConsumerStatus, Handle: tools.status, Mode: remoting.Pool},
+		{Code: protocol.ReqGetConsumerRunningInfo, Handle: tools.runningInfo, Mode: remoting.Pool},
+		{Code: protocol.ReqConsumeMessageDirectly, Handle: tools.consumeDirectly, Mode: remoting.Pool},
 	}
 	if s.Timers != nil {
 		timers := &timers{

@@ -63,6 +63,7 @@ type work struct {
 // follow enters and delivers until ctx ends.
 func (s *Service) follow(ctx context.Context) {
 	s.work.cleaned = time.Now()
+	s.deliverDue(ctx) // before what arrived while nobody delivered
 	caughtUp := s.catchUp()
 	pause := time.Duration(s.tick) * time.Millisecond / 10
 	due, again := time.NewTimer(0), time.NewTimer(0)
@@ -131,7 +132,7 @@ func (s *Service) openSlot() (wait time.Duration) {
 		})
 	})
 	if !whole {
-		s.o.Log.Error("timer messages are missing: the timer log does not have all that it should", "time", next,
+		s.o.Log.Error("timer messages are missing: the timer log does not have all that it should", "slot", next,
 			"found", len(slot.todo))
 	}
 	slices.Reverse(slot.todo) // the order in which they arrived
@@ -266,7 +267,7 @@ func (s *Service) settle(it item, o *outcome) {
 			return
 		}
 	}
-	s.counts.add(o.count, -1)
+	s.counts.add(o.count, -it.weight())
 }
 
 // flights are the puts whose results are awaited.

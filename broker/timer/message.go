@@ -35,6 +35,14 @@ type item struct {
 func (it *item) rolls() bool   { return it.magic&timerlog.MagicRoll != 0 }
 func (it *item) deletes() bool { return it.magic&timerlog.MagicDelete != 0 }
 
+// weight is what the item adds to the count of its topic while it waits.
+func (it *item) weight() int64 {
+	if it.deletes() {
+		return -1
+	}
+	return 1
+}
+
 // waiting is the message of an item, in the buffer that it was read into.
 type waiting struct {
 	message.Record

@@ -27,7 +27,7 @@ func (s *Service) recover() bool {
 	now := s.now()
 	oldest := now - (timerlog.Slots-blankSlots)*s.tick + s.window
 	s.read = min(max(s.read, oldest), now)
-	found, err := s.files.Recover(s.read, s.o.Store.MaxPhyOffset())
+	found, err := s.files.Recover(s.read, s.logEnd)
 	if err != nil {
 		s.o.Log.Error("timer files cannot be read, will be tried again", "err", err)
 		return false

@@ -86,6 +86,7 @@ type Service struct {
 	next      int64      // queue offset of the first message that is not entered
 	pos       int64      // end of the log when next was
 	read      int64      // ms: slots before are delivered
+	logEnd    int64      // end of the commit log when the service was made
 	recovered bool
 	unwritten bool                // units are entered that cannot be read back yet
 	told      timerlog.Checkpoint // the newest version
@@ -123,7 +124,8 @@ const (
 	maxWindow     = timerlog.Slots/2 - blankSlots
 )
 
-// New opens the files. A service that is not run costs nothing and leaves nothing on disk.
+// New opens the files, before anything new is put into the store. A service that is not run costs nothing and leaves
+// nothing on disk.
 func New(o Options) (*Service, error) {
 	if o.Tick <= 0 {
 		o.Tick = time.Second
@@ -156,6 +158,12 @@ func New(o Options) (*Service, error) {
 	s.work.flights.landed = make(chan struct{}, 1)
 	s.told = files.Check.Read()
 	s.next, s.pos, s.read = min(s.told.QueueOffset, s.told.MasterQueueOffset), s.told.FlushPos, s.told.ReadTime
+	// The log may have lost its end. What is stored from now on takes the place of what is lost.
+	s.logEnd = o.Store.MaxPhyOffset()
+	if end := o.Store.MaxOffset(Topic, queue); s.next > end && o.Store.DispatchBehind() == 0 {
+		o.Log.Warn("timer offset corrected", "was", s.next, "max", end)
+		s.next = end
+	}
 	if s.counts, err = loadCounts(filepath.Join(o.Dir, "config", "timermetrics"), o); err != nil {
 		files.Close()
 		return nil, err
