@@ -6,7 +6,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GOLDEN  ?= $(abspath ../shared/golden)
 
-.PHONY: build run test test-race lint golden bench conformance-go conformance-java clean
+.PHONY: build run test test-unit test-race lint golden bench conformance-go conformance-java clean
 
 build: ## the one static binary, bin/rocketmq
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/rocketmq ./cmd/rocketmq
@@ -14,8 +14,11 @@ build: ## the one static binary, bin/rocketmq
 run: build ## name server and broker in one process, store under ./data
 	bin/rocketmq standalone --store ./data
 
-test: build conformance-go ## everything that needs neither Java nor files outside this clone
+test: test-unit conformance-go ## everything that needs neither Java nor files outside this clone
+
+test-unit:
 	$(GO) test ./...
+	cd conformance/goclient && $(GO) vet ./... && $(GO) test ./...
 
 test-race:
 	$(GO) test -race -short ./...
@@ -31,8 +34,8 @@ golden: ## the full recordings of the real system (GOLDEN=folder)
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-conformance-go: build
-	cd conformance/goclient && $(GO) test ./...
+conformance-go: build ## the official Go client as a black-box suite
+	$(GO) run ./conformance/harness run --server ours --client go
 
 conformance-java: build
 	conformance/java.sh
