@@ -202,9 +202,10 @@ func rebalance(r *run) error {
 	return r.ledger.wait(r.ctx)
 }
 
-// offsetsStored is the time after which the broker has the offsets of a running push consumer: the client sends them
-// for the first time ten seconds after its start. Those that it sends when it ends may be lost: it waits for no answer
-// before it closes the connection.
+// offsetsStored is the time after which the broker has the offsets of a running push consumer for sure: the client sends
+// them for the first time ten seconds after its start. Those that it sends when it ends may be lost, because it waits for
+// no answer before it closes the connection, and because Apache's broker may lose one of a group's very first offsets
+// when several arrive at once.
 const offsetsStored = 11 * time.Second
 
 // offsetRestart: a consumer that ends and starts again goes on where the group was.

@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
@@ -121,9 +122,10 @@ final class PullCases {
         c.subscribe(r.topic(), "*");
         c.start();
         pollAll(r, c, m -> { });
-        c.commitSync();
         Collection<MessageQueue> queues = c.fetchMessageQueues(r.topic());
         for (MessageQueue mq : queues) {
+            c.commit(Set.of(mq), true);
+            Thread.sleep(200); // one by one: see OFFSETS_STORED_MILLIS
             Run.until("the committed offset of " + mq, () -> c.committed(mq) == 15);
         }
         Thread.sleep(Run.OFFSETS_STORED_MILLIS);

@@ -25,8 +25,9 @@ import org.apache.rocketmq.common.message.MessageQueue;
 /** One case under way: its names, its clients and its ledger. */
 final class Run {
     /**
-     * After this time the broker has the offsets of a running consumer. Those that it sends when it ends may be lost:
-     * it waits for no answer before it closes the connection.
+     * After this time the broker has the offsets of a running consumer for sure. Apache's broker may lose one of a
+     * group's very first offsets when several arrive at once, until it is sent again; and a consumer that ends waits
+     * for no answer before it closes the connection.
      */
     static final long OFFSETS_STORED_MILLIS = 1500;
 
