@@ -53,8 +53,8 @@ func runBroker(ctx context.Context, e env) int {
 	if err := b.Start(ctx); err != nil {
 		return fail(e, name, errors.Join(err, closeBroker(b)))
 	}
-	address, why := b.Advertised()
-	fmt.Fprintf(e.stdout, "Clients will be told %s (%s)\n", address, why)
+	fmt.Fprintln(e.stdout, clientAddress(b, cfg.Load().BrokerIP1))
+	address, _ := b.Advertised()
 	boot := fmt.Sprintf("The broker[%s, %s] boot success. serializeType=JSON", cfg.Load().BrokerName, address)
 	if list := cfg.Load().NamesrvAddr; list != "" {
 		boot += " and name server is " + list

@@ -110,7 +110,7 @@ func startStandalone(t *testing.T, store string, more ...string) (*process, port
 func TestStandaloneAndDemo(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "data")
 	server, at := startStandalone(t, store)
-	for _, want := range []string{"RocketMQ is ready", at.Namesrv, at.Broker, store, "clients will be told", "Next: rocketmq demo -n " + at.Namesrv} {
+	for _, want := range []string{"RocketMQ is ready", at.Namesrv, at.Broker, store, "Clients will be told", "Next: rocketmq demo -n " + at.Namesrv} {
 		if !strings.Contains(server.out.String(), want) {
 			t.Errorf("%q is missing in what the server says:\n%s", want, &server.out)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rocketmq-go/broker"
 	"rocketmq-go/config"
 )
 
@@ -141,4 +142,14 @@ func reachable(a netip.AddrPort) string {
 		a = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), a.Port())
 	}
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()).String()
+}
+
+// clientAddress says which address clients are told, and why.
+func clientAddress(b *broker.Broker, ip string) string {
+	address, why := b.Advertised()
+	if ip == config.AutoIP {
+		_, port, _ := strings.Cut(address, ":")
+		return fmt.Sprintf("Clients will be told the address at which they reach the name server, port %s (brokerIP1=auto)", port)
+	}
+	return fmt.Sprintf("Clients will be told %s (%s)", address, why)
 }

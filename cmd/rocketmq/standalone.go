@@ -87,7 +87,7 @@ func runStandalone(ctx context.Context, e env) int {
 	if err := b.Start(ctx); err != nil {
 		return fail(e, name, errors.Join(err, closeBroker(b)))
 	}
-	s.announce(e, ns, b, cfg.Load().Store.StorePathRootDir)
+	s.announce(e, ns, b, cfg.Load())
 	p := ports{Namesrv: reachable(ns.Addr()), Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr())}
 	err = p.write(s.portFile)
 	if err == nil {
@@ -102,18 +102,18 @@ func runStandalone(ctx context.Context, e env) int {
 	return exitOK
 }
 
-func (s *standalone) announce(e env, ns *namesrv.Server, b *broker.Broker, store string) {
+func (s *standalone) announce(e env, ns *namesrv.Server, b *broker.Broker, v *config.BrokerValues) {
+	store := v.Store.StorePathRootDir
 	if abs, err := filepath.Abs(store); err == nil {
 		store = abs
 	}
-	address, why := b.Advertised()
 	fmt.Fprintf(e.stdout, `RocketMQ is ready.
   name server  %s
   broker       %s (fast port %d)
   store        %s
-  clients will be told %s (%s)
+  %s
 Next: rocketmq demo -n %s
-`, reachable(ns.Addr()), reachable(b.Addr()), b.FastAddr().Port(), store, address, why, reachable(ns.Addr()))
+`, reachable(ns.Addr()), reachable(b.Addr()), b.FastAddr().Port(), store, clientAddress(b, v.BrokerIP1), reachable(ns.Addr()))
 }
 
 func (s *standalone) namesrvOptions(e env) config.Options {
