@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"rocketmq-go/broker/api"
+	"rocketmq-go/broker/assignment"
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/filter"
 	"rocketmq-go/broker/group"
@@ -86,7 +87,8 @@ type Broker struct {
 	put          *put.Pipeline
 	transactions *transaction.Service
 	replies      *reply.Service
-	timers       *timer.Service // nil in 4.9
+	timers       *timer.Service      // nil in 4.9
+	assignment   *assignment.Service // nil in 4.9
 	table        *api.Table
 	server       *remoting.Server
 	client       *remoting.Client
@@ -170,11 +172,14 @@ func (b *Broker) open() error {
 	b.replies = reply.New(reply.Options{
 		Channel: b.producers.ChannelByClient, Limit: func() int { return b.values().ReplyThreadPoolQueueCapacity }, Log: b.log,
 	})
+	if err := b.openAssignment(); err != nil {
+		return err
+	}
 	b.table = api.New(api.Services{
 		Config: b.cfg, Profile: b.profile, Store: b.store, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
 		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
-		StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
+		Assignment: b.assignment, StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {
 		b.table.Holder.Arrived(a)

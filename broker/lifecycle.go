@@ -191,6 +191,9 @@ func (b *Broker) closeFiles() error {
 	if b.filters != nil {
 		err = errors.Join(err, b.filters.Close())
 	}
+	if b.assignment != nil {
+		err = errors.Join(err, b.assignment.Close())
+	}
 	if b.groups != nil {
 		err = errors.Join(err, b.groups.Close())
 	}

@@ -209,9 +209,9 @@ type BrokerConfig struct {
 	LoadBalancePollNameServerInterval int64 `def:"30000" v4:"!" none:"internal tuning of the Java server"`
 	CleanOfflineBrokerInterval        int   `def:"30000" v4:"!" none:"internal tuning of the Java server"`
 	// QUERY_ASSIGNMENT(400) computes the assignment; false: the whole queue list is given.
-	ServerLoadBalancerEnable bool `def:"true" v4:"!" later:"assignment by the server"`
+	ServerLoadBalancerEnable bool `def:"true" v4:"!"`
 	// PULL or POP.
-	DefaultMessageRequestMode MessageRequestMode `def:"PULL" v4:"!" later:"assignment by the server"`
+	DefaultMessageRequestMode MessageRequestMode `def:"PULL" v4:"!"`
 	// -1: all.
 	DefaultPopShareQueueNum int `def:"-1" v4:"!" later:"POP consumption"`
 	// ms a half message rests before its first check; the property CHECK_IMMUNITY_TIME_IN_SECONDS overrides it.

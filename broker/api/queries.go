@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"rocketmq-go/broker/client"
-	"rocketmq-go/broker/offset"
 	"rocketmq-go/broker/schedule"
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/broker/topic"
@@ -22,21 +20,18 @@ import (
 	"rocketmq-go/remoting/protocol"
 )
 
-// What tools want to know about messages, queues and progress:
+// What tools want to know about messages and queues:
 //
 //	12 QUERY_MESSAGE, 33 VIEW_MESSAGE_BY_ID, 321 QUERY_CONSUME_QUEUE
-//	202 GET_TOPIC_STATS_INFO, 208 GET_CONSUME_STATS, 303 QUERY_CONSUME_TIME_SPAN, 315 VIEW_BROKER_STATS_DATA
-//	43 GET_ALL_CONSUMER_OFFSET, 45 GET_ALL_DELAY_OFFSET, 314 CLONE_GROUP_OFFSET
+//	202 GET_TOPIC_STATS_INFO, 315 VIEW_BROKER_STATS_DATA, 45 GET_ALL_DELAY_OFFSET
 type queries struct {
 	config    func() *config.BrokerValues
 	profile   *compat.Profile
 	store     Store
 	topics    *topic.Table
-	offsets   *offset.Store
 	consumers *client.Consumers
 	schedule  *schedule.Service
 	stats     *stats.Table
-	now       func() time.Time
 }
 
 // indexLimit is how many entries of a key Java looks at (maxMsgsNumBatch).
@@ -152,9 +147,9 @@ func (q *queries) topicStats(r *remoting.Request) (*protocol.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := q.topic(h.Topic.V)
-	if err != nil {
-		return nil, err
+	t := q.topics.Get(h.Topic.V)
+	if t == nil {
+		return nil, noTopic(h.Topic.V)
 	}
 	b := &protocol.TopicStatsTable{TopicPutTps: q.stats.TopicPut(t.TopicName)}
 	b.OffsetTable.Clear()
@@ -170,97 +165,6 @@ func (q *queries) topicStats(r *remoting.Request) (*protocol.Response, error) {
 	return q.json(b), nil
 }
 
-func (q *queries) consumeStats(r *remoting.Request) (*protocol.Response, error) {
-	h, err := remoting.ParseHeader[protocol.GetConsumeStatsRequestHeader](r)
-	if err != nil {
-		return nil, err
-	}
-	group := h.ConsumerGroup.V
-	b := &protocol.ConsumeStats{}
-	b.OffsetTable.Clear()
-	for _, name := range q.wanted(group, h) {
-		t := q.topics.Get(name)
-		if t == nil {
-			continue
-		}
-		if q.consumers.SubscriptionCount(group) > 0 && q.consumers.FindSubscription(group, name) == nil {
-			continue
-		}
-		for id := range max(t.ReadQueueNums, 0) {
-			b.OffsetTable.Set(q.queue(t, id), q.progress(group, name, id))
-		}
-		b.ConsumeTps += q.stats.GroupGet(group, name)
-	}
-	return q.json(b), nil
-}
-
-// wanted are the topics that a request for a group's progress names, or all that the group has read.
-func (q *queries) wanted(group string, h *protocol.GetConsumeStatsRequestHeader) []string {
-	if h.Topic.V != "" {
-		return []string{h.Topic.V}
-	}
-	all := q.offsets.TopicsOf(group)
-	if h.TopicList.V == "" {
-		return all
-	}
-	list := strings.Split(h.TopicList.V, ";")
-	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(list, name) })
-}
-
-func (q *queries) progress(group, topic string, queue int32) *protocol.OffsetWrapper {
-	committed, _ := q.offsets.Query(group, topic, queue)
-	w := &protocol.OffsetWrapper{
-		BrokerOffset:   q.store.MaxOffset(topic, queue),
-		ConsumerOffset: max(committed, 0),
-		PullOffset:     max(q.offsets.PullOffset(group, topic, queue), 0),
-	}
-	if w.ConsumerOffset > 0 {
-		w.LastTimestamp = max(q.store.StoreTime(topic, queue, w.ConsumerOffset-1), 0)
-	}
-	return w
-}
-
-func (q *queries) timeSpan(r *remoting.Request) (*protocol.Response, error) {
-	h, err := remoting.ParseHeader[protocol.QueryConsumeTimeSpanRequestHeader](r)
-	if err != nil {
-		return nil, err
-	}
-	t, err := q.topic(h.Topic.V)
-	if err != nil {
-		return nil, err
-	}
-	b := &protocol.QueryConsumeTimeSpanBody{}
-	for id := range max(t.WriteQueueNums, 0) {
-		b.ConsumeTimeSpanSet = append(b.ConsumeTimeSpanSet, q.span(h.Group.V, t, id))
-	}
-	return q.json(b), nil
-}
-
-func (q *queries) span(group string, t *protocol.TopicConfig, id int32) protocol.QueueTimeSpan {
-	name := t.TopicName
-	queue := q.queue(t, id)
-	s := protocol.QueueTimeSpan{
-		MessageQueue:     &queue,
-		MinTimeStamp:     q.store.StoreTime(name, id, q.store.MinOffset(name, id)),
-		MaxTimeStamp:     q.store.StoreTime(name, id, q.store.MaxOffset(name, id)-1),
-		ConsumeTimeStamp: -1,
-	}
-	consumed, _ := q.offsets.Query(group, name, id)
-	if consumed > 0 {
-		s.ConsumeTimeStamp = q.store.StoreTime(name, id, consumed-1)
-	} else {
-		s.ConsumeTimeStamp = s.MinTimeStamp
-	}
-	s.DelayTime = q.now().UnixMilli() - q.store.StoreTime(name, id, max(consumed, 0))
-	s.MinTimeStampStr, s.MaxTimeStampStr = spanTime(s.MinTimeStamp), spanTime(s.MaxTimeStamp)
-	s.ConsumeTimeStampStr = spanTime(s.ConsumeTimeStamp)
-	return s
-}
-
-func spanTime(ms int64) string {
-	return strings.Replace(time.UnixMilli(ms).Format("2006-01-02#15:04:05.000"), ".", ":", 1)
-}
-
 func (q *queries) statistics(r *remoting.Request) (*protocol.Response, error) {
 	h, err := remoting.ParseHeader[protocol.ViewBrokerStatsDataRequestHeader](r)
 	if err != nil {
@@ -273,33 +177,12 @@ func (q *queries) statistics(r *remoting.Request) (*protocol.Response, error) {
 	return answerJSON(item.Data()), nil
 }
 
-func (q *queries) allOffsets(*remoting.Request) (*protocol.Response, error) {
-	return &protocol.Response{Body: q.offsets.JSON()}, nil
-}
-
 func (q *queries) delayOffsets(*remoting.Request) (*protocol.Response, error) {
 	return &protocol.Response{Body: q.schedule.JSON()}, nil
 }
 
-// cloneOffsets copies a group's offsets. As in Java nothing is copied when no topic is named.
-func (q *queries) cloneOffsets(r *remoting.Request) (*protocol.Response, error) {
-	h, err := remoting.ParseHeader[protocol.CloneGroupOffsetRequestHeader](r)
-	if err != nil {
-		return nil, err
-	}
-	src, dst, topic := h.SrcGroup.V, h.DestGroup.V, h.Topic.V
-	unsubscribed := !h.Offline && q.consumers.SubscriptionCount(src) > 0 && q.consumers.FindSubscription(src, topic) == nil
-	if q.topics.Get(topic) != nil && !unsubscribed {
-		q.offsets.Clone(src, strings.Clone(dst), strings.Clone(topic))
-	}
-	return &protocol.Response{}, nil
-}
-
-func (q *queries) topic(name string) (*protocol.TopicConfig, error) {
-	if t := q.topics.Get(name); t != nil {
-		return t, nil
-	}
-	return nil, protocol.Errorf(protocol.RespTopicNotExist, "topic[%s] not exist", name)
+func noTopic(name string) error {
+	return protocol.Errorf(protocol.RespTopicNotExist, "topic[%s] not exist", name)
 }
 
 func (q *queries) queue(t *protocol.TopicConfig, id int32) protocol.MessageQueue {

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"time"
 
+	"rocketmq-go/broker/assignment"
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/filter"
 	"rocketmq-go/broker/group"
@@ -43,6 +44,8 @@ type Store interface {
 	InMemory(topic string, queueID int32, offset int64) bool
 	QueryIndex(topic, key string, max int, beginMs, endMs int64) store.IndexResult
 	DeleteTopics(topics []string)
+	Queues() map[string][]int32
+	MaxPhyOffset() int64
 }
 
 // Services are everything that handlers use.
@@ -62,7 +65,8 @@ type Services struct {
 	// Transactions ends transactions; see package transaction.
 	Transactions *transaction.Service
 	Replies      *reply.Service
-	Timers       *timer.Service // nil in 4.9
+	Timers       *timer.Service      // nil in 4.9
+	Assignment   *assignment.Service // nil in 4.9
 	Stats        *stats.Table
 	// StoreHost is the address that messages of a connection are stored under.
 	StoreHost func(remoting.Channel) netip.AddrPort
@@ -107,22 +111,6 @@ func New(s Services) *Table {
 	locks := &locks{table: s.Locks}
 	transactions := &transactions{service: s.Transactions}
 	replies := &replier{send: send, service: s.Replies}
-	topics := &topics{
-		profile: s.Profile, table: s.Topics, offsets: s.Offsets, store: s.Store, started: s.Started.UnixMilli(),
-	}
-	groups := &groups{
-		profile: s.Profile, table: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
-		address: func(ch remoting.Channel) string { return s.StoreHost(ch).String() },
-	}
-	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}
-	queries := &queries{
-		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, offsets: s.Offsets, consumers: s.Consumers,
-		schedule: s.Schedule, stats: s.Stats, now: s.Now,
-	}
-	tools := &consumerTools{
-		config: values, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
-		log: s.Log,
-	}
 	routes := []remoting.Route{
 		raw(protocol.ReqSendMessage, send.handle),
 		raw(protocol.ReqSendMessageV2, send.handle),
@@ -151,7 +139,58 @@ func New(s Services) *Table {
 		inline(protocol.ReqGetAllProducerInfo, clients.producerTable),
 		inline(protocol.ReqLockBatchMq, locks.lock),
 		inline(protocol.ReqUnlockBatchMq, locks.unlock),
+	}
+	if s.Timers != nil {
+		timers := &timers{
+			config: values, topics: s.Topics, put: s.Put, service: s.Timers, storeHost: s.StoreHost, now: s.Now,
+		}
+		routes = append(routes,
+			raw(protocol.ReqRecallMessage, timers.recall),
+			inline(protocol.ReqGetTimerCheckPoint, timers.checkpoint),
+			pooled(protocol.ReqGetTimerMetrics, timers.metrics),
+		)
+	}
+	if s.Assignment != nil {
+		assign := &assignments{service: s.Assignment, topics: s.Topics, groups: s.Groups}
+		routes = append(routes,
+			remoting.Route{Code: protocol.ReqQueryAssignment, Handle: assign.query, Mode: remoting.Pool},
+			pooled(protocol.ReqSetMessageRequestMode, assign.setMode),
+			pooled(protocol.ReqGetAllMessageRequestMode, assign.modes),
+		)
+	}
+	routes = append(routes, s.tools()...)
+	if s.Profile.Release != compat.Release497 {
+		routes = append(routes, s.tools5()...)
+	}
+	return &Table{Routes: remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log}, routes...), Holder: holder}
+}
 
+// tools are the routes of mqadmin, the console and the exporter.
+func (s *Services) tools() []remoting.Route {
+	values := s.Config.Load
+	address := func(ch remoting.Channel) string { return s.StoreHost(ch).String() }
+	topics := &topics{
+		profile: s.Profile, table: s.Topics, offsets: s.Offsets, store: s.Store, started: s.Started.UnixMilli(),
+	}
+	groups := &groups{
+		profile: s.Profile, table: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
+		address: address,
+	}
+	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}
+	queries := &queries{
+		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, consumers: s.Consumers, schedule: s.Schedule,
+		stats: s.Stats,
+	}
+	progress := &progress{
+		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
+		consumers: s.Consumers, stats: s.Stats, address: address, now: s.Now,
+	}
+	cleaning := &cleaning{store: s.Store, topics: s.Topics, log: s.Log}
+	tools := &consumerTools{
+		config: values, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
+		log: s.Log,
+	}
+	return []remoting.Route{
 		pooled(protocol.ReqUpdateAndCreateTopic, topics.update),
 		pooled(protocol.ReqUpdateAndCreateTopicList, topics.updateList),
 		pooled(protocol.ReqDeleteTopicInBroker, topics.delete),
@@ -177,29 +216,47 @@ func New(s Services) *Table {
 		pooled(protocol.ReqViewMessageByID, queries.byOffset),
 		pooled(protocol.ReqQueryConsumeQueue, queries.consumeQueue),
 		pooled(protocol.ReqGetTopicStatsInfo, queries.topicStats),
-		pooled(protocol.ReqGetConsumeStats, queries.consumeStats),
-		pooled(protocol.ReqQueryConsumeTimeSpan, queries.timeSpan),
 		pooled(protocol.ReqViewBrokerStatsData, queries.statistics),
-		pooled(protocol.ReqGetAllConsumerOffset, queries.allOffsets),
 		pooled(protocol.ReqGetAllDelayOffset, queries.delayOffsets),
-		pooled(protocol.ReqCloneGroupOffset, queries.cloneOffsets),
+
+		pooled(protocol.ReqGetConsumeStats, progress.ofGroup),
+		pooled(protocol.ReqGetBrokerConsumeStats, progress.ofBroker),
+		pooled(protocol.ReqQueryConsumeTimeSpan, progress.timeSpan),
+		pooled(protocol.ReqGetAllConsumerOffset, progress.all),
+		pooled(protocol.ReqQueryCorrectionOffset, progress.correction),
+		pooled(protocol.ReqCloneGroupOffset, progress.clone),
+
+		inline(protocol.ReqCleanExpiredConsumequeue, cleaning.nothing),
+		pooled(protocol.ReqCleanUnusedTopic, cleaning.unused),
+		inline(protocol.ReqDeleteExpiredCommitlog, cleaning.nothing),
 
 		pooled(protocol.ReqInvokeBrokerToResetOffset, tools.reset),
 		{Code: protocol.ReqInvokeBrokerToGetConsumerStatus, Handle: tools.status, Mode: remoting.Pool},
 		{Code: protocol.ReqGetConsumerRunningInfo, Handle: tools.runningInfo, Mode: remoting.Pool},
 		{Code: protocol.ReqConsumeMessageDirectly, Handle: tools.consumeDirectly, Mode: remoting.Pool},
 	}
-	if s.Timers != nil {
-		timers := &timers{
-			config: values, topics: s.Topics, put: s.Put, service: s.Timers, storeHost: s.StoreHost, now: s.Now,
-		}
-		routes = append(routes,
-			raw(protocol.ReqRecallMessage, timers.recall),
-			inline(protocol.ReqGetTimerCheckPoint, timers.checkpoint),
-			pooled(protocol.ReqGetTimerMetrics, timers.metrics),
-		)
-	}
-	return &Table{Routes: remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log}, routes...), Holder: holder}
+}
+
+// tools5 are those of 5.x only.
+func (s *Services) tools5() []remoting.Route {
+	cold := &coldData{config: s.Config.Load, log: s.Log}
+	replication := &replication{store: s.Store}
+	return append(userRoutes(),
+		inline(protocol.ReqUpdateColdDataFlowCtrConfig, cold.update),
+		inline(protocol.ReqRemoveColdDataFlowCtrConfig, cold.remove),
+		inline(protocol.ReqGetColdDataFlowCtrInfo, cold.info),
+		inline(protocol.ReqSetCommitlogReadMode, cold.readAhead),
+
+		inline(protocol.ReqGetBrokerHaStatus, replication.status),
+		inline(protocol.ReqResetMasterFlushOffset, replication.accepted),
+		inline(protocol.ReqNotifyMinBrokerIdChange, replication.minBrokerID),
+		inline(protocol.ReqNotifyBrokerRoleChanged, replication.accepted),
+		inline(protocol.ReqGetBrokerEpochCache, replication.noController),
+
+		inline(protocol.ReqCheckRocksdbCqWriteProgress, rocksCheck),
+		inline(protocol.ReqExportRocksdbConfigToJson, rocksExport),
+		inline(protocol.ReqPopRollback, popRollback),
+	)
 }
 
 // holdInterval is the pause between two looks through all held pulls.
