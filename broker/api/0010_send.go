@@ -116,6 +116,7 @@ func (o *send) describe(cfg *config.BrokerValues) {
 // decode reads the header of either form and what no check can do without.
 func (o *send) decode(r *remoting.Request) error {
 	h := &o.header
+	o.code = r.Code
 	reply := r.Code == protocol.ReqSendReplyMessage || r.Code == protocol.ReqSendReplyMessageV2
 	if r.Code == protocol.ReqSendMessage || r.Code == protocol.ReqSendReplyMessage {
 		if err := h.ParseFields(&r.Fields); err != nil {
@@ -318,7 +319,8 @@ func (o *send) reply() *protocol.Response {
 
 // recallable tells whether the answer has a handle for taking the message back.
 func (o *send) recallable() bool {
-	return o.entry.TimerOut != 0 && !o.batch && o.code != protocol.ReqSendBatchMessage && !put.IsRetry(o.entry.RealTopic)
+	single := o.code == protocol.ReqSendMessage || o.code == protocol.ReqSendMessageV2
+	return o.entry.TimerOut != 0 && single && !o.batch && !put.IsRetry(o.entry.RealTopic)
 }
 
 // refuse answers a send that did not reach the store.

@@ -65,7 +65,11 @@ type handle struct {
 
 func parseHandle(text string) (h handle, err error) {
 	invalid := protocol.Errorf(protocol.RespIllegalOperation, "recall handle is invalid")
-	decoded, decodeErr := base64.URLEncoding.DecodeString(text)
+	encoding := base64.RawURLEncoding // Java accepts both
+	if strings.HasSuffix(text, "=") {
+		encoding = base64.URLEncoding
+	}
+	decoded, decodeErr := encoding.DecodeString(text)
 	if text == "" || decodeErr != nil {
 		return h, invalid
 	}
