@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package inspect
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"rocketmq-go/message"
+	"rocketmq-go/store"
+	"rocketmq-go/store/consumequeue"
+)
+
+// queueCheck follows one consume queue along the log: the units of a queue are in the order of their records.
+type queueCheck struct {
+	*queueFiles
+	report *Report
+	minPhy int64
+
+	next, end int64 // units: not looked at yet, behind the last one
+	buf       []byte
+	bufAt     int64
+
+	seen    int64 // records
+	last    int64 // queue offset of the newest record
+	missing span  // records without units
+	strays  span  // units without records
+	blanks  int64
+	former  int64 // records of a topic that was deleted and created again
+}
+
+func newQueueCheck(q *queueFiles, report *Report, minPhy int64) (*queueCheck, error) {
+	c := &queueCheck{queueFiles: q, report: report, minPhy: minPhy, last: -1}
+	begin, end, err := q.bounds()
+	c.next, c.end = begin, end
+	return c, err
+}
+
+// peek is the next unit.
+func (c *queueCheck) peek() (u consumequeue.Unit, ok bool, err error) {
+	if c.next >= c.end {
+		return u, false, nil
+	}
+	const size = consumequeue.UnitSize
+	at := (c.next - c.bufAt) * size
+	if at < 0 || at+size > int64(len(c.buf)) {
+		if c.buf == nil {
+			c.buf = make([]byte, 0, 100*size)
+		}
+		if c.buf, err = c.readAt(c.buf[:cap(c.buf)], c.next*size); err != nil {
+			return u, false, err
+		}
+		c.bufAt, at = c.next, 0
+		if len(c.buf) < size { // a file is missing or short
+			c.flushMissing()
+			c.report.damage(c.String(), "units %d..%d cannot be read: a file is missing or too short", c.next, c.end-1)
+			c.next = c.end
+			return u, false, nil
+		}
+	}
+	return consumequeue.ParseUnit(c.buf[at:]), true, nil
+}
+
+// record looks for the unit of a record with queue offset off.
+func (c *queueCheck) record(phy int64, size int32, off int64, tagsOK func(int64) bool) error {
+	if off == 0 && c.last >= 0 { // the topic was deleted and created again, or its queues were
+		c.former += c.missing.n
+		c.missing = span{}
+	}
+	c.last = off
+	c.seen++
+	for {
+		u, ok, err := c.peek()
+		if err != nil {
+			return err
+		}
+		switch {
+		case ok && isBlank(u) && c.next < off:
+			c.blanks++
+			c.next++
+			continue
+		case ok && isBlank(u) && c.next == off:
+			c.next++
+			ok = false
+		case ok && !isBlank(u) && u.PhyOffset < phy:
+			c.stray(u)
+			continue
+		}
+		if !ok || u.PhyOffset != phy {
+			c.miss(off, phy, size)
+			return nil
+		}
+		c.flushMissing()
+		c.flushStrays()
+		c.check(u, size, off, tagsOK)
+		c.next++
+		c.report.Units++
+		return nil
+	}
+}
+
+func (c *queueCheck) check(u consumequeue.Unit, size int32, off int64, tagsOK func(int64) bool) {
+	switch {
+	case c.next != off && off != 0:
+		c.report.damage(c.place(c.next), "unit %d is that of the message with queue offset %d (log %d)", c.next, off, u.PhyOffset)
+	case u.Size != size:
+		c.report.damage(c.place(c.next), "unit %d has size %d, its record at %d has %d", c.next, u.Size, u.PhyOffset, size)
+	case !tagsOK(u.TagsCode):
+		c.report.damage(c.place(c.next), "unit %d has the wrong tagsCode %d (log %d)", c.next, u.TagsCode, u.PhyOffset)
+	}
+}
+
+// place is where a unit is.
+func (c *queueCheck) place(unit int64) string {
+	at := unit * consumequeue.UnitSize
+	if f := c.find(at); f != nil {
+		return "consumequeue/" + c.topic + "/" + strconv.Itoa(int(c.id)) + "/" + fileName(f.path) + "+" + strconv.FormatInt(at-f.base, 10)
+	}
+	return c.String()
+}
+
+func (c *queueCheck) stray(u consumequeue.Unit) {
+	if u.PhyOffset >= c.minPhy { // else its record has expired
+		c.flushMissing()
+		c.strays.add(c.next, u.PhyOffset, u.PhyOffset+int64(u.Size))
+	}
+	c.next++
+}
+
+func (c *queueCheck) miss(off, phy int64, size int32) {
+	c.flushStrays()
+	if c.missing.n > 0 && c.missing.last+1 != off {
+		c.flushMissing()
+	}
+	c.missing.add(off, phy, phy+int64(size))
+}
+
+func (c *queueCheck) flushMissing() {
+	if c.missing.n > 0 {
+		c.report.damage(c.String(), "no units %s for %d messages in the log at %d..%d",
+			c.missing.numbers(), c.missing.n, c.missing.firstPhy, c.missing.endPhy)
+		c.missing = span{}
+	}
+}
+
+func (c *queueCheck) flushStrays() {
+	if c.strays.n > 0 {
+		c.report.damage(c.place(c.strays.first), "units %s lead to log %d..%d, where no message of this queue is",
+			c.strays.numbers(), c.strays.firstPhy, c.strays.endPhy)
+		c.strays = span{}
+	}
+}
+
+// finish looks at what is left when the log is at its end.
+func (c *queueCheck) finish(end int64) error {
+	for {
+		u, ok, err := c.peek()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		switch {
+		case isBlank(u):
+			c.blanks++
+			c.next++
+		case u.PhyOffset >= end:
+			c.flushMissing()
+			c.flushStrays()
+			c.report.damage(c.place(c.next), "units from %d to %d lead behind the end of the log (%d): the first to %d",
+				c.next, c.end-1, end, u.PhyOffset)
+			c.next = c.end
+		default:
+			c.stray(u)
+		}
+	}
+	c.flushStrays()
+	c.flushMissing()
+	if c.former > 0 {
+		c.report.note(c.String(), "%d older messages in the log have no units: the numbering began anew behind them (topic deleted and created again)", c.former)
+	}
+	if c.blanks > 0 && c.seen > 0 {
+		c.report.note(c.String(), "%d blank units: the log does not have their messages", c.blanks)
+	}
+	return nil
+}
+
+// tagsCheck tells whether a tagsCode fits a record.
+func tagsCheck(r *message.Record, known *message.Known, levels []time.Duration) func(int64) bool {
+	return func(got int64) bool {
+		if consumequeue.IsExtAddress(got) {
+			return true
+		}
+		topic := string(r.Topic)
+		return got == store.UnitTagsCode(topic, known, r.StoreTimestamp, levels) ||
+			// delay levels may have been others when it was stored
+			topic == "SCHEDULE_TOPIC_XXXX" && len(known.Delay) > 0 && got >= r.StoreTimestamp
+	}
+}
+
+// further calls visit for each further queue of a multi-dispatched message, with its offset there.
+func further(known *message.Known, visit func(topic string, offset int64) error) error {
+	names, offsets := known.MultiDispatch, known.MultiQueueOffset
+	for len(names) > 0 && len(offsets) > 0 {
+		var name, number []byte
+		name, names, _ = bytes.Cut(names, []byte{','})
+		number, offsets, _ = bytes.Cut(offsets, []byte{','})
+		if off, err := strconv.ParseInt(string(number), 10, 64); err == nil && off >= 0 && len(name) > 0 {
+			if err := visit(string(name), off); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
