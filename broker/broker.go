@@ -74,6 +74,8 @@ type Broker struct {
 	log     *slog.Logger
 	started time.Time
 
+	storeBegan int64 // end of the commit log when it was opened
+
 	topics       *topic.Table
 	groups       *group.Table
 	offsets      *offset.Store
@@ -146,6 +148,7 @@ func (b *Broker) open() error {
 		return err
 	}
 	v := b.values()
+	b.storeBegan = b.store.MaxPhyOffset()
 	if b.schedule, err = schedule.New(schedule.Options{
 		Dir: v.Store.StorePathRootDir, Levels: levels, Store: b.store, Put: b.store.Put, Compat49: b.compat49(),
 		Interval: config.Millis(v.Store.FlushDelayOffsetInterval), VersionStep: v.DelayOffsetUpdateVersionStep,
@@ -182,6 +185,7 @@ func (b *Broker) open() error {
 		Assignment: b.assignment, StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {
+		b.stats.Traffic.Stored()
 		b.table.Holder.Arrived(a)
 		b.schedule.Arrived(a)
 		b.transactions.Arrived(a)
@@ -252,7 +256,7 @@ func (b *Broker) openTables() error {
 	b.consumers = client.NewConsumers(clients)
 	b.producers = client.NewProducers(clients)
 	b.locks = lock.New(0, b.o.Now)
-	b.stats = stats.New(b.o.Now)
+	b.stats = stats.New(b.o.Now, b.topics.IsSystem)
 	return nil
 }
 

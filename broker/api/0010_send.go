@@ -57,6 +57,7 @@ type send struct {
 	batch    bool
 	code     int32
 	queueID  int32 // that the answer names
+	began    time.Time
 	answer   protocol.SendMessageResponseHeader
 	extra    [2]protocol.Field
 	response protocol.Response
@@ -156,7 +157,8 @@ func (o *send) check(r *remoting.Request, cfg *config.BrokerValues) error {
 	if cfg.Store.BrokerRole == config.Slave {
 		return protocol.Errorf(protocol.RespSystemBusy, "[REJECTREQUEST]system busy, start flow control for a while")
 	}
-	if begin := cfg.StartAcceptSendRequestTimeStamp; s.now().UnixMilli() < begin {
+	o.began = s.now()
+	if begin := cfg.StartAcceptSendRequestTimeStamp; o.began.UnixMilli() < begin {
 		return protocol.Errorf(protocol.RespSystemError, "broker unable to service, until %s",
 			time.UnixMilli(begin).Format("2006-01-02 15:04:05,000"))
 	}
@@ -284,9 +286,11 @@ func (o *send) finish() {
 func (o *send) reply() *protocol.Response {
 	o.response = protocol.Response{Extra: o.extra[:]}
 	if err := o.s.put.Answer(o.result.Status); err != nil {
+		o.s.stats.Traffic.PutFailed()
 		fail(&o.response, err)
 		return &o.response
 	}
+	o.s.stats.Traffic.PutTook(o.s.now().Sub(o.began))
 	o.response.Code = put.Code(o.result.Status)
 	e := &o.entry
 	o.msgID = o.msgID[:0]

@@ -292,9 +292,11 @@ func (p *puller) get(o *pull) {
 			MinOffset: p.store.MinOffset(t.TopicName, o.QueueID), MaxOffset: p.store.MaxOffset(t.TopicName, o.QueueID),
 		}
 	} else {
+		began := p.now()
 		o.body, result = p.store.Get(o.body[:0], store.GetRequest{
 			Topic: t.TopicName, QueueID: o.QueueID, Offset: o.Offset, MaxCount: int(o.MaxCount), Match: o.Match,
 		})
+		p.stats.Traffic.GetTook(p.now().Sub(began))
 	}
 	o.answer = protocol.PullMessageResponseHeader{
 		NextBeginOffset:      protocol.Some(result.NextBeginOffset),
@@ -314,6 +316,8 @@ func (p *puller) get(o *pull) {
 	if result.Status == store.Found {
 		o.response.Body = o.body
 		p.stats.Get(g.GroupName, t.TopicName, result.Count, len(o.body))
+	} else {
+		p.stats.Traffic.Missed()
 	}
 	p.offsets.CommitPull(g.GroupName, t.TopicName, o.QueueID, result.NextBeginOffset)
 }

@@ -5,6 +5,7 @@ package api
 
 import (
 	"net/netip"
+	"strings"
 
 	"rocketmq-go/broker/put"
 	"rocketmq-go/broker/stats"
@@ -26,7 +27,7 @@ func (s *sendBack) handle(r *remoting.Request) {
 	var e put.Entry
 	back, err := s.decode(r)
 	if err == nil {
-		answer := func() *protocol.Response { return s.answer(&e, o.result) }
+		answer := func() *protocol.Response { return s.answer(back.Group, &e, o.result) }
 		var kept bool
 		kept, err = s.put.SendBack(&e, back, func(result store.PutResult) {
 			if o.put(result) {
@@ -62,17 +63,17 @@ func (s *sendBack) decode(r *remoting.Request) (back put.SendBack, err error) {
 		return back, missing("offset, group or delayLevel")
 	}
 	return put.SendBack{
-		Group: h.Group.V, PhyOffset: h.Offset.V, DelayLevel: h.DelayLevel.V, UnitMode: h.UnitMode,
+		Group: strings.Clone(h.Group.V), PhyOffset: h.Offset.V, DelayLevel: h.DelayLevel.V, UnitMode: h.UnitMode,
 		StoreHost: s.storeHost(r.Channel),
 		Retry:     put.Retry{Max: h.MaxReconsumeTimes, Version: r.Version},
 	}, nil
 }
 
-func (s *sendBack) answer(e *put.Entry, result store.PutResult) *protocol.Response {
+func (s *sendBack) answer(group string, e *put.Entry, result store.PutResult) *protocol.Response {
 	resp := &protocol.Response{}
 	switch result.Status {
 	case store.PutOK:
-		s.stats.SendBack(e.Topic)
+		s.stats.SendBack(group, e.Props.Get(put.PropRetryTopic))
 	default:
 		fail(resp, protocol.Errorf(protocol.RespSystemError, "%s", put.StatusName(result.Status)))
 	}

@@ -10,6 +10,7 @@ import (
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/offset"
+	"rocketmq-go/broker/stats"
 	"rocketmq-go/compat"
 	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/remoting"
@@ -27,6 +28,7 @@ type groups struct {
 	table     *group.Table
 	offsets   *offset.Store
 	consumers *client.Consumers
+	stats     *stats.Table
 	address   func(remoting.Channel) string
 }
 
@@ -61,6 +63,7 @@ func (g *groups) delete(r *remoting.Request) (*protocol.Response, error) {
 	}
 	name := strings.Clone(h.GroupName.V)
 	g.table.Delete(name)
+	g.stats.RemoveGroup(name)
 	if h.CleanOffset || h.RemoveOffset {
 		g.offsets.RemoveGroup(name)
 	}

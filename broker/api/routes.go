@@ -170,10 +170,11 @@ func (s *Services) tools() []remoting.Route {
 	values := s.Config.Load
 	address := func(ch remoting.Channel) string { return s.StoreHost(ch).String() }
 	topics := &topics{
-		profile: s.Profile, table: s.Topics, offsets: s.Offsets, store: s.Store, started: s.Started.UnixMilli(),
+		profile: s.Profile, table: s.Topics, offsets: s.Offsets, store: s.Store, stats: s.Stats,
+		started: s.Started.UnixMilli(),
 	}
 	groups := &groups{
-		profile: s.Profile, table: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
+		profile: s.Profile, table: s.Groups, offsets: s.Offsets, consumers: s.Consumers, stats: s.Stats,
 		address: address,
 	}
 	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}

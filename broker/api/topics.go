@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rocketmq-go/broker/offset"
+	"rocketmq-go/broker/stats"
 	"rocketmq-go/broker/topic"
 	"rocketmq-go/compat"
 	"rocketmq-go/compat/fastjson"
@@ -25,6 +26,7 @@ type topics struct {
 	table   *topic.Table
 	offsets *offset.Store
 	store   Store
+	stats   *stats.Table
 	started int64 // ms, the version of the table of static topics, which is empty
 }
 
@@ -107,6 +109,7 @@ func (t *topics) delete(r *remoting.Request) (*protocol.Response, error) {
 		t.offsets.RemoveTopic(name)
 	}
 	t.table.Delete(name)
+	t.stats.RemoveTopic(name)
 	t.store.DeleteTopics([]string{name})
 	return &protocol.Response{}, onDisk(t.table.Sync)
 }

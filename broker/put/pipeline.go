@@ -24,13 +24,15 @@ const (
 	DLQPrefix     = "%DLQ%"
 )
 
+// PropRetryTopic is the property that names the topic to which a message was sent before it came to a retry topic.
+const PropRetryTopic = "RETRY_TOPIC"
+
 // Properties that only the broker's own rules look at; the store's are in package message.
 const (
 	propPopCheck      = "POP_CK"
 	propRegion        = "MSG_REGION"
 	propTrace         = "TRACE_ON"
 	propCluster       = "CLUSTER"
-	propRetryTopic    = "RETRY_TOPIC"
 	propOriginID      = "ORIGIN_MESSAGE_ID"
 	noLevel           = "-1"
 	permReadWrite     = 6

@@ -122,8 +122,8 @@ func (p *Pipeline) retryTopic(g *protocol.SubscriptionGroupConfig, unitMode bool
 
 // again turns the message that was read into the one to be stored.
 func (p *Pipeline) again(e *Entry, r *message.Record, g *protocol.SubscriptionGroupConfig, b SendBack, t *protocol.TopicConfig) {
-	if !e.Props.Has(propRetryTopic) {
-		e.Props.Set(propRetryTopic, e.Topic)
+	if !e.Props.Has(PropRetryTopic) {
+		e.Props.Set(PropRetryTopic, e.Topic)
 	}
 	e.Props.Set(message.PropWait, "false")
 	if e.Props.Get(propOriginID) == "" {

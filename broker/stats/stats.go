@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the rocketmq-go authors.
 
-// Package stats counts what goes through a broker, by topic and by group, and keeps the sums of the last minute, hour
-// and day, as tools ask for them (code 315).
+// Package stats counts what goes through a broker.
 //
-// An Item is two counters; a sample of both is taken every 10 s for the minute, every 10 min for the hour and every
-// hour for the day, and a window's sum is the difference of its newest and its oldest sample, as in Java.
+// By topic and by group it keeps the sums of the last minute, hour and day, as tools ask for them (code 315): an Item is
+// two counters; a sample of both is taken every 10 s for the minute, every 10 min for the hour and every hour for the day,
+// and a window's sum is the difference of its newest and its oldest sample, as in Java.
+//
+// Of the whole broker it knows rates and durations (code 28); see Traffic.
 package stats
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,13 +22,15 @@ import (
 
 // The names of statistics.
 const (
-	TopicPutNums = "TOPIC_PUT_NUMS"
-	TopicPutSize = "TOPIC_PUT_SIZE"
-	GroupGetNums = "GROUP_GET_NUMS"
-	GroupGetSize = "GROUP_GET_SIZE"
-	SendBackNums = "SNDBCK_PUT_NUMS"
-	BrokerPut    = "BROKER_PUT_NUMS"
-	BrokerGet    = "BROKER_GET_NUMS"
+	TopicPutNums  = "TOPIC_PUT_NUMS"
+	TopicPutSize  = "TOPIC_PUT_SIZE"
+	GroupGetNums  = "GROUP_GET_NUMS"
+	GroupGetSize  = "GROUP_GET_SIZE"
+	SendBackNums  = "SNDBCK_PUT_NUMS"
+	BrokerPut     = "BROKER_PUT_NUMS"
+	BrokerGet     = "BROKER_GET_NUMS"
+	BrokerPutUser = "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC"
+	BrokerGetUser = "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC"
 )
 
 // Samples of the windows: how often one is taken and how many are kept.
@@ -56,10 +61,15 @@ func (i *Item) Add(n int) {
 // Sum is everything since the start.
 func (i *Item) Sum() int64 { return i.sum.Load() }
 
+// sample notes the counters. What was counted before the first sample counts as come within one period.
 func (i *Item) sample(window int, now time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s := append(i.samples[window], sample{now, i.sum.Load(), i.times.Load()})
+	s := i.samples[window]
+	if len(s) == 0 {
+		s = append(s, sample{at: now.Add(-windows[window].every)})
+	}
+	s = append(s, sample{now, i.sum.Load(), i.times.Load()})
 	if extra := len(s) - windows[window].keep; extra > 0 {
 		s = append(s[:0], s[extra:]...)
 	}
@@ -96,23 +106,35 @@ func (i *Item) PerSecond() float64 { return i.window(0).Tps }
 
 // Table has the items of a broker. It is safe for concurrent use; counting what is known allocates nothing.
 type Table struct {
-	AllPut, AllGet Item // all messages of the broker
-	now            func() time.Time
+	AllPut, AllGet   Item // all messages of the broker
+	userPut, userGet Item // those of topics that are not the system's
+	Traffic          *Traffic
+	now              func() time.Time
+	system           func(topic string) bool
 
 	mu     sync.RWMutex
 	topics map[string]*topicItems
 	groups map[groupKey]*groupItems
 }
 
-type topicItems struct{ putNums, putSize, sendBack Item }
+type topicItems struct {
+	system           bool
+	putNums, putSize Item
+}
 
-type groupItems struct{ getNums, getSize Item }
+type groupItems struct {
+	system                     bool // the topic is
+	getNums, getSize, sendBack Item
+}
 
 type groupKey struct{ topic, group string }
 
-// New makes an empty table.
-func New(now func() time.Time) *Table {
-	return &Table{now: now, topics: map[string]*topicItems{}, groups: map[groupKey]*groupItems{}}
+// New makes an empty table. system tells which topics are RocketMQ's own.
+func New(now func() time.Time, system func(topic string) bool) *Table {
+	return &Table{
+		Traffic: newTraffic(now), now: now, system: system,
+		topics: map[string]*topicItems{}, groups: map[groupKey]*groupItems{},
+	}
 }
 
 func (t *Table) topic(name string) *topicItems {
@@ -125,8 +147,8 @@ func (t *Table) topic(name string) *topicItems {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i = t.topics[name]; i == nil {
-		i = &topicItems{}
-		t.topics[name] = i
+		i = &topicItems{system: t.system(name)}
+		t.topics[strings.Clone(name)] = i
 	}
 	return i
 }
@@ -142,30 +164,59 @@ func (t *Table) group(group, topic string) *groupItems {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i = t.groups[key]; i == nil {
-		i = &groupItems{}
-		t.groups[key] = i
+		i = &groupItems{system: t.system(topic)}
+		t.groups[groupKey{strings.Clone(topic), strings.Clone(group)}] = i
 	}
 	return i
 }
 
-// Put counts messages that were stored. The name must not be a view.
+// Put counts messages that producers sent and that were stored.
 func (t *Table) Put(topic string, messages, bytes int) {
 	i := t.topic(topic)
 	i.putNums.Add(messages)
 	i.putSize.Add(bytes)
 	t.AllPut.Add(messages)
+	if !i.system {
+		t.userPut.Add(messages)
+	}
 }
 
-// Get counts messages that a group was given. The names must not be views.
+// Get counts messages that a group was given.
 func (t *Table) Get(group, topic string, messages, bytes int) {
 	i := t.group(group, topic)
 	i.getNums.Add(messages)
 	i.getSize.Add(bytes)
 	t.AllGet.Add(messages)
+	if !i.system {
+		t.userGet.Add(messages)
+	}
 }
 
-// SendBack counts a message that a consumer sent back.
-func (t *Table) SendBack(topic string) { t.topic(topic).sendBack.Add(1) }
+// SendBack counts a message of a topic that a group sent back.
+func (t *Table) SendBack(group, topic string) { t.group(group, topic).sendBack.Add(1) }
+
+// RemoveTopic forgets a topic.
+func (t *Table) RemoveTopic(topic string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.topics, topic)
+	for key := range t.groups {
+		if key.topic == topic {
+			delete(t.groups, key)
+		}
+	}
+}
+
+// RemoveGroup forgets a group.
+func (t *Table) RemoveGroup(group string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range t.groups {
+		if key.group == group {
+			delete(t.groups, key)
+		}
+	}
+}
 
 // TopicPut is the rate of messages into a topic, per second over the last minute.
 func (t *Table) TopicPut(topic string) float64 {
@@ -190,37 +241,73 @@ func (t *Table) GroupGet(group, topic string) float64 {
 // Find is the item of a name and key as code 315 asks for it, nil if it counted nothing so far. The key is a topic,
 // "topic@group" or, for the broker's own, the cluster's name.
 func (t *Table) Find(name, key, cluster string) *Item {
-	if key == cluster {
-		switch name {
-		case BrokerPut:
-			return &t.AllPut
-		case BrokerGet:
-			return &t.AllGet
-		}
+	i := t.find(name, key, cluster)
+	if i == nil || i.times.Load() == 0 {
+		return nil
 	}
-	var found *Item
-	t.each(func(n, k string, i *Item) {
-		if n == name && k == key && i.times.Load() > 0 {
-			found = i
-		}
-	})
-	return found
+	return i
 }
 
-func (t *Table) each(do func(name, key string, i *Item)) {
+func (t *Table) find(name, key, cluster string) *Item {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	do(BrokerPut, "", &t.AllPut)
-	do(BrokerGet, "", &t.AllGet)
-	for name, i := range t.topics {
-		do(TopicPutNums, name, &i.putNums)
-		do(TopicPutSize, name, &i.putSize)
-		do(SendBackNums, name, &i.sendBack)
+	if pick := ofTopic[name]; pick != nil {
+		if i := t.topics[key]; i != nil {
+			return pick(i)
+		}
 	}
-	for key, i := range t.groups {
-		name := key.topic + "@" + key.group
-		do(GroupGetNums, name, &i.getNums)
-		do(GroupGetSize, name, &i.getSize)
+	if pick := ofGroup[name]; pick != nil {
+		topic, group, _ := strings.Cut(key, "@")
+		if i := t.groups[groupKey{topic, group}]; i != nil {
+			return pick(i)
+		}
+	}
+	if pick := ofBroker[name]; pick != nil && key == cluster {
+		return pick(t)
+	}
+	return nil
+}
+
+// Where the items of a name are.
+var (
+	ofTopic = map[string]func(*topicItems) *Item{
+		TopicPutNums: func(i *topicItems) *Item { return &i.putNums },
+		TopicPutSize: func(i *topicItems) *Item { return &i.putSize },
+	}
+	ofGroup = map[string]func(*groupItems) *Item{
+		GroupGetNums: func(i *groupItems) *Item { return &i.getNums },
+		GroupGetSize: func(i *groupItems) *Item { return &i.getSize },
+		SendBackNums: func(i *groupItems) *Item { return &i.sendBack },
+	}
+	ofBroker = map[string]func(*Table) *Item{
+		BrokerPut:     func(t *Table) *Item { return &t.AllPut },
+		BrokerGet:     func(t *Table) *Item { return &t.AllGet },
+		BrokerPutUser: func(t *Table) *Item { return &t.userPut },
+		BrokerGetUser: func(t *Table) *Item { return &t.userGet },
+	}
+)
+
+// each visits all items that have counted something.
+func (t *Table) each(do func(i *Item)) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	used := func(i *Item) {
+		if i.times.Load() > 0 {
+			do(i)
+		}
+	}
+	for _, pick := range ofBroker {
+		used(pick(t))
+	}
+	for _, i := range t.topics {
+		for _, pick := range ofTopic {
+			used(pick(i))
+		}
+	}
+	for _, i := range t.groups {
+		for _, pick := range ofGroup {
+			used(pick(i))
+		}
 	}
 }
 
@@ -229,12 +316,13 @@ func (t *Table) Run(ctx context.Context) error {
 	tick := time.NewTicker(windows[0].every)
 	defer tick.Stop()
 	for n := 0; ; n++ {
+		now := t.now()
 		for w := range windows {
 			if n%int(windows[w].every/windows[0].every) == 0 {
-				now := t.now()
-				t.each(func(_, _ string, i *Item) { i.sample(w, now) })
+				t.each(func(i *Item) { i.sample(w, now) })
 			}
 		}
+		t.Traffic.sample(now, t.AllPut.Sum(), t.AllGet.Sum(), t.AllGet.times.Load())
 		select {
 		case <-ctx.Done():
 			return nil

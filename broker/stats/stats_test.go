@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package stats
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+)
+
+func isSystem(topic string) bool { return strings.HasPrefix(topic, "SYS") }
+
+// running starts a table whose samples are taken in the bubble's time.
+func running(t *testing.T) *Table {
+	table := New(time.Now, isSystem)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- table.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return table
+}
+
+// The windows are those of Java: the first sample brings a zero one period before it, so that what was counted is seen
+// with the first sample; later a minute has seven samples.
+func TestWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := running(t)
+		time.Sleep(time.Second)
+		table.Put("T", 3, 300)
+		minute := func() (int64, float64, float64) {
+			d := table.Find(TopicPutNums, "T", "C").Data().StatsMinute
+			return d.Sum, d.Tps, d.Avgpt
+		}
+		if sum, _, _ := minute(); sum != 0 {
+			t.Errorf("before the first sample: %d", sum)
+		}
+		time.Sleep(10 * time.Second)
+		if sum, tps, avg := minute(); sum != 3 || tps != 0.3 || avg != 3 {
+			t.Errorf("after 10 s: sum %d, tps %g, avgpt %g", sum, tps, avg)
+		}
+		time.Sleep(30 * time.Second)
+		table.Put("T", 1, 100)
+		time.Sleep(20 * time.Second)
+		if sum, _, avg := minute(); sum != 4 || avg != 2 {
+			t.Errorf("after a minute: sum %d, avgpt %g", sum, avg)
+		}
+		time.Sleep(time.Minute)
+		if sum, _, _ := minute(); sum != 0 {
+			t.Errorf("a minute later: %d", sum)
+		}
+		time.Sleep(10 * time.Minute)
+		if d := table.Find(TopicPutSize, "T", "C").Data(); d.StatsHour.Sum != 400 || d.StatsDay.Sum != 0 {
+			t.Errorf("hour %d, day %d", d.StatsHour.Sum, d.StatsDay.Sum)
+		}
+		time.Sleep(time.Hour)
+		if d := table.Find(TopicPutSize, "T", "C").Data(); d.StatsDay.Sum != 400 {
+			t.Errorf("day %d", d.StatsDay.Sum)
+		}
+	})
+}
+
+func TestFind(t *testing.T) {
+	table := New(time.Now, isSystem)
+	table.Put("T", 2, 20)
+	table.Put("SYST", 1, 10)
+	table.Get("G", "T", 3, 30)
+	table.SendBack("G", "T")
+	for _, c := range []struct {
+		name, key string
+		sum       int64
+	}{
+		{TopicPutNums, "T", 2},
+		{TopicPutSize, "SYST", 10},
+		{GroupGetNums, "T@G", 3},
+		{GroupGetSize, "T@G", 30},
+		{SendBackNums, "T@G", 1},
+		{BrokerPut, "C", 3},
+		{BrokerPutUser, "C", 2},
+		{BrokerGet, "C", 3},
+		{BrokerGetUser, "C", 3},
+	} {
+		if i := table.Find(c.name, c.key, "C"); i == nil || i.Sum() != c.sum {
+			t.Errorf("%s %s: %v, want %d", c.name, c.key, i, c.sum)
+		}
+	}
+	for _, c := range [][2]string{{TopicPutNums, "U"}, {TopicPutNums, "C"}, {GroupGetNums, "T"}, {BrokerPut, "T"}, {"NO", "T"}, {"", ""}} {
+		if table.Find(c[0], c[1], "C") != nil {
+			t.Errorf("%s %s is there", c[0], c[1])
+		}
+	}
+	table.RemoveGroup("G")
+	if table.Find(GroupGetNums, "T@G", "C") != nil || table.Find(TopicPutNums, "T", "C") == nil {
+		t.Error("RemoveGroup")
+	}
+	table.Get("G", "T", 1, 1)
+	table.RemoveTopic("T")
+	if table.Find(GroupGetNums, "T@G", "C") != nil || table.Find(TopicPutNums, "T", "C") != nil {
+		t.Error("RemoveTopic")
+	}
+}
+
+// Names may be views into a buffer that is used again.
+func TestNamesAreKept(t *testing.T) {
+	table := New(time.Now, isSystem)
+	buffer := []byte("T@G")
+	topic, group := unsafe.String(&buffer[0], 1), unsafe.String(&buffer[2], 1)
+	table.Get(group, topic, 1, 1)
+	copy(buffer, "xxx")
+	if table.Find(GroupGetNums, "T@G", "C") == nil {
+		t.Error("the name changed with its buffer")
+	}
+}
+
+func TestRates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := running(t)
+		for range 700 {
+			time.Sleep(time.Second)
+			table.Put("T", 2, 20)
+			table.Traffic.Stored()
+			table.Traffic.Stored()
+			table.Get("G", "T", 4, 40)
+			table.Traffic.Missed()
+		}
+		r := table.Report()
+		for w, window := range RateWindows {
+			for _, c := range []struct {
+				what      string
+				got, want float64
+			}{{"put", r.Put[w], 2}, {"found", r.Found[w], 1}, {"missed", r.Missed[w], 1}, {"transferred", r.Transferred[w], 4}} {
+				if c.got < 0.9*c.want || c.got > 1.1*c.want {
+					t.Errorf("%s over %s: %g a second, want %g", c.what, window, c.got, c.want)
+				}
+			}
+		}
+		time.Sleep(70 * time.Second)
+		r = table.Report()
+		if r.Put[0] != 0 || r.Put[1] != 0 || r.Put[2] == 0 {
+			t.Errorf("a minute later: %v", r.Put)
+		}
+		if r.Stored != 1400 {
+			t.Errorf("stored %d", r.Stored)
+		}
+	})
+}
+
+func TestMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := running(t)
+		day := func(n int) {
+			table.Put("T", n, 1)
+			table.Get("G", "T", 10*n, 1)
+			time.Sleep(24 * time.Hour)
+		}
+		day(1)
+		day(2)
+		day(4)
+		time.Sleep(time.Minute)
+		r := table.Report()
+		if r.PutAtMidnight != [2]int64{3, 7} || r.GetAtMidnight != [2]int64{30, 70} {
+			t.Errorf("put %v, get %v", r.PutAtMidnight, r.GetAtMidnight)
+		}
+	})
+}
+
+func TestDurations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := running(t)
+		synctest.Wait()
+		for i := range 1000 {
+			d := 120 * time.Microsecond
+			switch {
+			case i < 2:
+				d = 12 * time.Second
+			case i < 15:
+				d = 9 * time.Millisecond
+			}
+			table.Traffic.PutTook(d)
+		}
+		table.Traffic.PutTook(time.Millisecond)
+		table.Traffic.GetTook(3 * time.Millisecond)
+		table.Traffic.PutFailed()
+		check := func() {
+			t.Helper()
+			r := table.Report()
+			if r.Classes != [len(PutClasses)]int64{0: 985, 1: 14, 12: 2} {
+				t.Errorf("classes %v", r.Classes)
+			}
+			if r.Percent99 != 10*time.Millisecond || r.Percent999 != 10*time.Second {
+				t.Errorf("percentiles %s, %s", r.Percent99, r.Percent999)
+			}
+			if r.LongestPut != 12*time.Second || r.LongestGet != 3*time.Millisecond || r.Failed != 1 {
+				t.Errorf("longest %s, %s, failed %d", r.LongestPut, r.LongestGet, r.Failed)
+			}
+		}
+		check()
+		time.Sleep(70 * time.Second)
+		check()
+		time.Sleep(time.Minute)
+		if r := table.Report(); r.Classes != [len(PutClasses)]int64{} || r.Percent99 != 0 {
+			t.Errorf("of a minute without puts: %v, %s", r.Classes, r.Percent99)
+		}
+	})
+}
+
+func BenchmarkPut(b *testing.B) {
+	table := New(time.Now, isSystem)
+	for b.Loop() {
+		table.Put("T", 1, 1024)
+		table.Traffic.Stored()
+		table.Traffic.PutTook(130 * time.Microsecond)
+	}
+}
