@@ -16,6 +16,7 @@
 //
 // Goroutines of an open store: dispatcher, flusher (log), upkeep (queues, index, checkpoint), and the commit log's
 // helper, which reserves disk space and faults pages in ahead of the appends. None of them wakes while nothing is put.
+// The cleaner's look at the disks every 10 s is all that an idle store does.
 package store
 
 import (
@@ -28,16 +29,18 @@ import (
 
 // Config says where and how. Zero values mean Java's defaults (reference: store format, section 15).
 type Config struct {
-	Dir                        string // storePathRootDir
-	CommitLogDir               string // storePathCommitLog; empty: Dir/commitlog
-	CommitLogFileSize          int64  // mappedFileSizeCommitLog, bytes
-	ConsumeQueueFileSize       int64  // mappedFileSizeConsumeQueue, bytes, rounded up to whole units
-	IndexSlots                 int32  // maxHashSlotNum
-	IndexUnits                 int32  // maxIndexNum
-	IndexDisabled              bool   // messageIndexEnable=false
-	IndexSafe                  bool   // messageIndexSafe
-	MaxMessageSize             int32  // maxMessageSize, bytes of body
-	SyncFlush                  bool   // flushDiskType=SYNC_FLUSH
+	Dir                        string   // storePathRootDir
+	CommitLogDir               string   // storePathCommitLog; empty: Dir/commitlog
+	CommitLogDirs              []string // storePathCommitLog with several directories, which take turns; empty: CommitLogDir
+	ReadOnlyCommitLogDirs      []string // readOnlyCommitLogStorePaths: directories of the log that take no new files
+	CommitLogFileSize          int64    // mappedFileSizeCommitLog, bytes
+	ConsumeQueueFileSize       int64    // mappedFileSizeConsumeQueue, bytes, rounded up to whole units
+	IndexSlots                 int32    // maxHashSlotNum
+	IndexUnits                 int32    // maxIndexNum
+	IndexDisabled              bool     // messageIndexEnable=false
+	IndexSafe                  bool     // messageIndexSafe
+	MaxMessageSize             int32    // maxMessageSize, bytes of body
+	SyncFlush                  bool     // flushDiskType=SYNC_FLUSH
 	SyncFlushTimeout           time.Duration
 	FlushInterval              time.Duration // flushIntervalCommitLog
 	FlushLeastPages            int           // flushCommitLogLeastPages
@@ -57,8 +60,12 @@ type Config struct {
 	// DelayLevels gives the delay of each level (index 0 is level 1). The store needs it to fill the delivery time
 	// into the consume-queue units of SCHEDULE_TOPIC_XXXX.
 	DelayLevels func() []time.Duration
-	Now         func() time.Time // nil: time.Now. Store timestamps come from it.
-	Log         *slog.Logger     // nil: slog.Default
+	// Cleaning says when old files are deleted, and when the disk is too full to take messages. It is asked again in each
+	// round. nil: nothing is deleted, and disks are not looked at.
+	Cleaning  func() CleaningRules
+	DiskUsage func(dir string) float64 // used part of a directory's disk, -1 if unknown; nil: as the system tells
+	Now       func() time.Time         // nil: time.Now. Store timestamps come from it.
+	Log       *slog.Logger             // nil: slog.Default
 	// Arrived is told of each unit that was added to a queue, in order, one at a time, on the dispatcher's goroutine or
 	// one that calls Dispatch. It must be quick.
 	Arrived func(a Arrival)
@@ -204,6 +211,9 @@ type API interface {
 	Queues() map[string][]int32
 	DeleteTopics(topics []string) // consume queues and their files
 	Writable() bool
+	// CleanNow orders cleaning at once; DiskUsage tells how full the disks are.
+	CleanNow(kind CleanKind)
+	DiskUsage() (log, queues, index float64)
 	// Dispatch makes what was put visible: see Config.CallerDispatches. Never needed without.
 	Dispatch()
 	Close() error

@@ -219,7 +219,9 @@ func (s *Store) DeleteTopics(topics []string) {
 		}
 	}
 	err := s.gone.add(known, s.cl.End(), s.cl.Min())
-	// the dispatcher may be writing to one of them: wait for it
+	// the cleaner or the dispatcher may be at work on one of them: wait for it
+	s.cleaner.mu.Lock()
+	defer s.cleaner.mu.Unlock()
 	s.dispatch.mu.Lock()
 	for _, topic := range known {
 		s.log.Info("store: deleting the consume queues of a topic", "topic", topic)
@@ -236,7 +238,7 @@ func (s *Store) DeleteTopics(topics []string) {
 
 // Writable implements API.
 func (s *Store) Writable() bool {
-	if s.stuck.Load() {
+	if s.stuck.Load() || s.cleaner.disk.full.Load() {
 		return false
 	}
 	select {

@@ -119,7 +119,7 @@ func (s *Store) recover() error {
 // startEmpty begins anew when there is no log: queues without a log point at nothing.
 func (s *Store) startEmpty(maxPhy int64) error {
 	if maxPhy >= 0 {
-		s.log.Error("store: the commit log is gone: deleting all consume queues", "directory", s.cfg.CommitLogDir)
+		s.log.Error("store: the commit log is gone: deleting all consume queues", "directories", s.writable)
 	}
 	for key, q := range s.queues {
 		if err := q.Delete(); err != nil {

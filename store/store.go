@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,9 +62,12 @@ type Store struct {
 
 	getters, batches sync.Pool // of *getter and *batch
 
+	writable []string // directories of the log that take new files
+
 	dispatch dispatcher
 	flush    flusher
 	upkeep   upkeep
+	cleaner  cleaner
 }
 
 var _ API = (*Store)(nil)
@@ -129,6 +133,9 @@ func (c Config) withDefaults() Config {
 	if c.DelayLevels == nil {
 		c.DelayLevels = defaultDelayLevels
 	}
+	if c.DiskUsage == nil {
+		c.DiskUsage = diskUsage
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -155,6 +162,7 @@ func Open(cfg Config) (*Store, error) {
 	s.dispatch.init(s)
 	s.flush.init(s)
 	s.upkeep.init(s)
+	s.cleaner.init(s)
 	if err := s.open(); err != nil {
 		s.release()
 		return nil, err
@@ -173,8 +181,12 @@ func (s *Store) open() error {
 	}
 	_, statErr := os.Lstat(s.abortPath())
 	s.clean = errors.Is(statErr, os.ErrNotExist)
+	dirs, writable := s.cfg.logDirs()
+	if s.writable = writable; len(writable) == 0 {
+		return errors.New("store: all directories of the commit log are read-only")
+	}
 	if s.cl, err = commitlog.Open(commitlog.Options{
-		Dirs: []string{s.cfg.CommitLogDir}, FileSize: s.cfg.CommitLogFileSize, Log: s.log,
+		Dirs: dirs, Place: s.place, FileSize: s.cfg.CommitLogFileSize, Log: s.log,
 	}); err != nil {
 		return err
 	}
@@ -202,7 +214,7 @@ func (s *Store) open() error {
 	if err := s.recover(); err != nil {
 		return err
 	}
-	for _, dir := range []string{s.cfg.CommitLogDir, s.queueRoot()} {
+	for _, dir := range append(slices.Clone(writable), s.queueRoot()) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -220,6 +232,7 @@ func (s *Store) start() {
 	go s.flush.run()
 	s.upkeep.done.Add(1)
 	go s.upkeep.run()
+	s.cleaner.start()
 }
 
 // release gives back everything that open took, without saving anything.
@@ -251,6 +264,7 @@ func (s *Store) Close() error {
 	if was {
 		return nil
 	}
+	s.cleaner.stop()
 	err := s.flush.stop()
 	s.dispatch.stop()
 	err = errors.Join(err, s.upkeep.stop())

@@ -16,6 +16,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"sync/atomic"
@@ -200,7 +201,11 @@ func (q *Queue) Read(dst []byte, offset int64) ([]byte, error) {
 	}
 	defer f.Release()
 	n := min(units*UnitSize, f.End()-offset*UnitSize)
-	if _, err := f.ReadAt(dst[:n], offset*UnitSize-f.Base()); err != nil {
+	_, err := f.ReadAt(dst[:n], offset*UnitSize-f.Base())
+	if errors.Is(err, fs.ErrNotExist) { // being deleted
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	return dst[:n], nil
@@ -237,46 +242,13 @@ func (q *Queue) Sync() error {
 		err := f.Sync()
 		end := f.End() / UnitSize
 		f.Release()
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // being deleted
 			return err
 		}
 		at = end
 	}
 	q.synced.Store(upTo)
 	return nil
-}
-
-// CorrectMin finds the first unit whose record is still in a log that begins at minPhy. Only the first file is looked at:
-// files whose records are all gone are deleted by cleaning.
-func (q *Queue) CorrectMin(minPhy int64) {
-	files := q.seq.Files()
-	end := q.max.Load()
-	if len(files) == 0 || end == 0 {
-		return
-	}
-	first := files[0].Base() / UnitSize
-	if last, err := q.at(end - 1); err == nil && last.PhyOffset < minPhy {
-		q.min.Store(end)
-		return
-	}
-	lo, hi := max(q.min.Load(), first), min(first+q.size, end)
-	if u, err := q.at(lo); err == nil && u.PhyOffset >= minPhy && !u.blank() {
-		q.min.Store(lo)
-		return
-	}
-	for lo < hi {
-		mid := (lo + hi) / 2
-		u, err := q.at(mid)
-		if err != nil {
-			return
-		}
-		if u.PhyOffset < minPhy || u.blank() {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	q.min.Store(lo)
 }
 
 func (u Unit) blank() bool { return u.PhyOffset == 0 && u.Size == BlankSize }

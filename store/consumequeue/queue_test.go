@@ -207,3 +207,89 @@ func FuzzRecover(f *testing.F) {
 		}
 	})
 }
+
+func TestClean(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, dir)
+	add(t, q, 0, 3*perFile+10)
+	files := func() int {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	for _, c := range []struct {
+		minPhy, min int64
+		deleted     int
+	}{
+		{0, 0, 0}, {phy(0), 0, 0}, {phy(0) + 1, 1, 0}, {phy(77), 77, 0}, {phy(perFile - 1), perFile - 1, 0},
+		{phy(perFile), perFile, 1}, {phy(5), perFile, 0}, {phy(3*perFile - 1), 3*perFile - 1, 1},
+		{phy(3*perFile + 3), 3*perFile + 3, 1}, {phy(3*perFile + 10), 3*perFile + 10, 0},
+	} {
+		was := files()
+		n, err := q.Clean(c.minPhy)
+		if err != nil || n != c.deleted || was-files() != n {
+			t.Fatalf("%+v: deleted %d, %v; %d files", c, n, err, files())
+		}
+		check(t, q, c.min, 3*perFile+10)
+	}
+	add(t, q, 3*perFile+10, 3*perFile+12)
+	check(t, q, 3*perFile+10, 3*perFile+12)
+	q.Close()
+	q = open(t, dir)
+	if err := q.Recover(false); err != nil {
+		t.Fatal(err)
+	}
+	q.CorrectMin(phy(3*perFile + 11))
+	check(t, q, 3*perFile+11, 3*perFile+12)
+}
+
+// A file that cannot be deleted is tried again.
+func TestCleanTriesAgain(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, dir)
+	add(t, q, 0, perFile+10)
+	path := filepath.Join(dir, segment.Name(0))
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(path, "x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if n, err := q.Clean(phy(perFile + 5)); err == nil || n != 0 {
+			t.Fatal(n, err)
+		}
+		check(t, q, perFile+5, perFile+10)
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := q.Clean(phy(perFile + 5)); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+}
+
+// Blanks, before the first unit and in a hole, neither count as minimum nor hide what is before them.
+func TestCorrectMinPassesBlanks(t *testing.T) {
+	for minPhy := int64(0); minPhy <= phy(101); minPhy += 50 {
+		q := open(t, t.TempDir())
+		for _, n := range []int64{40, 41, 42, 60, 61, 99, 100} {
+			q.Collect(Unit{PhyOffset: phy(n), Size: 100, TagsCode: n}, n)
+		}
+		if err := q.Write(); err != nil {
+			t.Fatal(err)
+		}
+		q.CorrectMin(minPhy)
+		want := int64(101)
+		for _, n := range []int64{100, 99, 61, 60, 42, 41, 40} {
+			if phy(n) >= minPhy {
+				want = n
+			}
+		}
+		if q.Min() != want {
+			t.Errorf("minPhy %d: %d, expected %d", minPhy, q.Min(), want)
+		}
+	}
+}

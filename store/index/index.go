@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,8 +47,10 @@ type Options struct {
 // Index is the sequence of index files.
 type Index struct {
 	o     Options
-	files atomic.Pointer[[]*file] // oldest first
-	full  []*file                 // not yet on disk: the writer's
+	files atomic.Pointer[[]*file] // oldest first; changed with mu held
+
+	mu   sync.Mutex
+	full []*file // not yet on disk
 }
 
 // Open opens all files as they are. keep tells by its header which files to trust; the others are deleted (after a crash
@@ -184,9 +187,6 @@ func (x *Index) put(hash int32, phyOffset, storeTime int64, repeat bool) error {
 		if err != nil {
 			return err
 		}
-		if f != nil {
-			x.full = append(x.full, f)
-		}
 		f = next
 	}
 	return f.put(hash, phyOffset, storeTime)
@@ -220,13 +220,20 @@ func (x *Index) create(old *file) (*file, error) {
 		os.Remove(path)
 		return nil, err
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	files := append(slices.Clone(*x.files.Load()), f)
 	x.files.Store(&files)
+	if old != nil {
+		x.full = append(x.full, old)
+	}
 	return f, nil
 }
 
-// TakeFull returns the files that became full since the last call, to be synced; the writer only.
+// TakeFull returns the files that became full since the last call, to be synced.
 func (x *Index) TakeFull() []Full {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	var out []Full
 	for _, f := range x.full {
 		out = append(out, Full{f})
@@ -238,13 +245,13 @@ func (x *Index) TakeFull() []Full {
 // Full is a file that takes no more units.
 type Full struct{ f *file }
 
-// Sync writes it to disk and returns the store time (ms) of its last message.
+// Sync writes it to disk, unless it was deleted meanwhile, and returns the store time (ms) of its last message.
 func (f Full) Sync() (endTimestamp int64, err error) {
-	if !f.f.acquire() {
-		return 0, os.ErrClosed
+	if f.f.acquire() {
+		defer f.f.release()
+		err = f.f.sync()
 	}
-	defer f.f.release()
-	return f.f.header().EndTimestamp, f.f.sync()
+	return f.f.header().EndTimestamp, err
 }
 
 // Sync writes the current file to disk; all others are there already unless TakeFull returned them.
@@ -282,24 +289,23 @@ func (x *Index) Query(topic, key string, begin, end int64, visit func(phyOffset 
 	return lastTime, lastPhy, err
 }
 
-// DeleteBefore deletes the files whose messages all lie below a physical offset, except for the last file.
-func (x *Index) DeleteBefore(phyOffset int64) error {
-	files := *x.files.Load()
-	n := 0
-	for n < len(files)-1 && files[n].header().EndPhyOffset < phyOffset {
-		n++
+// DeleteBefore deletes the files whose messages all lie below a physical offset, oldest first, except for the last file,
+// and tells how many. A file that cannot be deleted stays in use, and so do those behind it.
+func (x *Index) DeleteBefore(phyOffset int64) (n int, err error) {
+	for ; ; n++ {
+		files := *x.files.Load()
+		if len(files) < 2 || files[0].header().EndPhyOffset >= phyOffset {
+			return n, nil
+		}
+		if err := os.Remove(files[0].path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return n, err
+		}
+		x.mu.Lock()
+		rest := slices.Clone((*x.files.Load())[1:]) // only what is behind can have changed
+		x.files.Store(&rest)
+		x.mu.Unlock()
+		files[0].release()
 	}
-	if n == 0 {
-		return nil
-	}
-	rest := slices.Clone(files[n:])
-	x.files.Store(&rest)
-	var errs []error
-	for _, f := range files[:n] {
-		errs = append(errs, os.Remove(f.path))
-		f.release()
-	}
-	return errors.Join(errs...)
 }
 
 // Delete removes all files.

@@ -89,7 +89,7 @@ func TestRollOver(t *testing.T) {
 	if fmt.Sprint(got) != "[5200 5100 5000]" {
 		t.Errorf("by time: %v", got)
 	}
-	if err := x.DeleteBefore(5000); err != nil {
+	if _, err := x.DeleteBefore(5000); err != nil {
 		t.Fatal(err)
 	}
 	if got := find(t, x, "T", "all"); len(got) >= 100 || len(got) < 50 || got[0] != 9900 {

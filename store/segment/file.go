@@ -80,6 +80,9 @@ func (f *File) open() (*os.File, error) {
 		return fd, nil
 	}
 	fd, err := os.OpenFile(f.path, os.O_RDWR, 0)
+	if errors.Is(err, unix.EROFS) { // a directory that takes no new files may be mounted so
+		fd, err = os.Open(f.path)
+	}
 	if err == nil {
 		f.fd.Store(fd)
 	}

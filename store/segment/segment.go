@@ -37,8 +37,8 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s has %d bytes, the configured file size is %d: check the configuration", e.Path, e.Size, e.Want)
 }
 
-// Sequence is a stream of bytes in files of one size. Create, Remove and Close must not run concurrently with each other
-// (its owner writes); all else may be used at any time.
+// Sequence is a stream of bytes in files of one size. Create and Close must not run concurrently with each other (its
+// owner writes), nor may two Remove the same file; all else may be used at any time.
 type Sequence struct {
 	size  int64
 	place func(base int64) string
@@ -202,14 +202,28 @@ func (f *File) Discard() error {
 	return err
 }
 
-// Remove takes a file out of the sequence and deletes it. Readers that hold it may go on; later ones do not find it.
+// Remove deletes a file and takes it out of the sequence; one that cannot be deleted stays in it. Readers that hold the
+// file may go on; later ones do not find it. What is no file of the sequence (any more) is left alone.
 func (s *Sequence) Remove(f *File) error {
+	if !slices.Contains(s.Files(), f) {
+		return nil
+	}
+	// without the lock: a file system may take long over a large file, and appends must not wait for it
+	if err := os.Remove(f.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	s.mu.Lock()
 	files := slices.Clone(s.Files())
-	files = slices.DeleteFunc(files, func(x *File) bool { return x == f })
-	s.files.Store(&files)
+	i := slices.Index(files, f)
+	if i >= 0 {
+		files = slices.Delete(files, i, i+1)
+		s.files.Store(&files)
+	}
 	s.mu.Unlock()
-	return f.Discard()
+	if i >= 0 {
+		f.Release()
+	}
+	return nil
 }
 
 // Close releases all files; they stay on disk.

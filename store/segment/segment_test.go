@@ -207,3 +207,39 @@ func TestDescriptorCache(t *testing.T) {
 		t.Errorf("%d descriptors are open", open)
 	}
 }
+
+// What cannot be deleted stays, and is deleted when that works again; a second Remove does no harm to readers.
+func TestRemoveAgain(t *testing.T) {
+	dir := t.TempDir()
+	s := load(t, dir, nil)
+	for base := int64(0); base < 3*size; base += size {
+		if _, err := s.Create(base); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := s.Acquire(0)
+	data, err := f.Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocker := filepath.Join(f.Path(), "x")
+	if err := errors.Join(os.Remove(f.Path()), os.MkdirAll(blocker, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(f); err == nil || s.First() != 0 {
+		t.Fatalf("%v, sequence from %d", err, s.First())
+	}
+	if err := os.RemoveAll(f.Path()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := s.Remove(f); err != nil || s.First() != size {
+			t.Fatalf("%v, sequence from %d", err, s.First())
+		}
+	}
+	data[7] = 7 // still mapped
+	f.Release()
+	if f.Acquire() {
+		t.Error("a file that is gone was acquired")
+	}
+}
