@@ -129,7 +129,9 @@ func (w *work) isTaken(m *waiting, taken map[string]struct{}) bool {
 
 // outgoing makes the message that is stored: for the real topic, or once more for the timer topic.
 func (w *work) outgoing(m *waiting, it item, now int64) *message.Message {
-	w.out = m.Message()
+	record := m.Record
+	record.Topic = nil // replaced below
+	w.out = record.Message()
 	if it.rolls() {
 		w.out.Topic, w.out.QueueID = Topic, queue
 	} else {

@@ -79,9 +79,9 @@ func (f *Files) List(ms int64, visit func(u *Unit)) (whole bool) {
 		return true
 	}
 	tick := ms / f.Wheel.precision
+	var u Unit
 	for pos := s.Last; pos != NoPos; {
-		u, ok := f.Log.Unit(pos)
-		if !ok || u.Time()/f.Wheel.precision != tick || u.Prev >= pos {
+		if u, ok = f.Log.Unit(pos); !ok || u.Time()/f.Wheel.precision != tick || u.Prev >= pos {
 			return false
 		}
 		visit(&u)
