@@ -83,10 +83,10 @@ func (s *span) add(number, phy, end int64) {
 	s.last, s.endPhy = number, end
 }
 
-// numbers prints a span's numbers.
-func (s *span) numbers() string {
+// units prints a span's numbers.
+func (s *span) units() string {
 	if s.first == s.last {
-		return fmt.Sprintf("%d", s.first)
+		return fmt.Sprintf("unit %d", s.first)
 	}
-	return fmt.Sprintf("%d..%d", s.first, s.last)
+	return fmt.Sprintf("units %d to %d", s.first, s.last)
 }

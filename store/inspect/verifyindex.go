@@ -127,6 +127,17 @@ func (c *indexCheck) link() {
 	c.chains[max(slot, 0)] = c.number
 }
 
+// outOfOrder tells that a unit leads further than both of its followers, which makes it the wrong one.
+func (c *indexCheck) outOfOrder(phy int64) bool {
+	b, _ := c.in.Peek(int(min(2, c.count-1-c.number)) * indexUnit)
+	for ; len(b) >= indexUnit; b = b[indexUnit:] {
+		if phy <= int64(binary.BigEndian.Uint64(b[4:])) {
+			return false
+		}
+	}
+	return c.number < c.count-1
+}
+
 func (c *indexCheck) take() {
 	c.peeked = false
 	c.number++
@@ -228,7 +239,7 @@ func (c *indexCheck) record(r *message.Record, hashes []int32) error {
 		if err != nil {
 			return err
 		}
-		if !ok || phy > r.PhyOffset {
+		if !ok || phy > r.PhyOffset && !c.outOfOrder(phy) {
 			break
 		}
 		c.begun = true
@@ -276,8 +287,8 @@ func (c *indexCheck) flushMissing() {
 
 func (c *indexCheck) flushStrays() {
 	if c.strays.n > 0 {
-		c.report.damage(c.place(int32(c.strays.first)), "units %s lead to log %d..%d, where no message with that key is",
-			c.strays.numbers(), c.strays.firstPhy, c.strays.endPhy)
+		c.report.damage(c.place(int32(c.strays.first)), "%s: log %d..%d, where it should lead, has no message with that key",
+			c.strays.units(), c.strays.firstPhy, c.strays.endPhy)
 		c.strays = span{}
 	}
 }

@@ -63,6 +63,25 @@ func (c *queueCheck) peek() (u consumequeue.Unit, ok bool, err error) {
 	return consumequeue.ParseUnit(c.buf[at:]), true, nil
 }
 
+// outOfOrder tells that the next unit leads further than both of its followers, which makes it the wrong one.
+func (c *queueCheck) outOfOrder(phy int64) bool {
+	const size = consumequeue.UnitSize
+	n := min(2, c.end-1-c.next)
+	var b [2 * size]byte
+	got := b[:0]
+	if at := (c.next + 1 - c.bufAt) * size; at+n*size <= int64(len(c.buf)) {
+		got = c.buf[at : at+n*size]
+	} else if more, err := c.readAt(b[:n*size], (c.next+1)*size); err == nil {
+		got = more
+	}
+	for ; len(got) >= size; got = got[size:] {
+		if u := consumequeue.ParseUnit(got); phy <= u.PhyOffset || isBlank(u) {
+			return false
+		}
+	}
+	return n > 0
+}
+
 // record looks for the unit of a record with queue offset off.
 func (c *queueCheck) record(phy int64, size int32, off int64, tagsOK func(int64) bool) error {
 	if off == 0 && c.last >= 0 { // the topic was deleted and created again, or its queues were
@@ -84,7 +103,7 @@ func (c *queueCheck) record(phy int64, size int32, off int64, tagsOK func(int64)
 		case ok && isBlank(u) && c.next == off:
 			c.next++
 			ok = false
-		case ok && !isBlank(u) && u.PhyOffset < phy:
+		case ok && !isBlank(u) && (u.PhyOffset < phy || u.PhyOffset > phy && c.outOfOrder(u.PhyOffset)):
 			c.stray(u)
 			continue
 		}
@@ -139,16 +158,16 @@ func (c *queueCheck) miss(off, phy int64, size int32) {
 
 func (c *queueCheck) flushMissing() {
 	if c.missing.n > 0 {
-		c.report.damage(c.String(), "no units %s for %d messages in the log at %d..%d",
-			c.missing.numbers(), c.missing.n, c.missing.firstPhy, c.missing.endPhy)
+		c.report.damage(c.String(), "%s missing: %d messages in the log at %d..%d",
+			c.missing.units(), c.missing.n, c.missing.firstPhy, c.missing.endPhy)
 		c.missing = span{}
 	}
 }
 
 func (c *queueCheck) flushStrays() {
 	if c.strays.n > 0 {
-		c.report.damage(c.place(c.strays.first), "units %s lead to log %d..%d, where no message of this queue is",
-			c.strays.numbers(), c.strays.firstPhy, c.strays.endPhy)
+		c.report.damage(c.place(c.strays.first), "%s: log %d..%d, where it should lead, has no message of this queue",
+			c.strays.units(), c.strays.firstPhy, c.strays.endPhy)
 		c.strays = span{}
 	}
 }
@@ -170,7 +189,7 @@ func (c *queueCheck) finish(end int64) error {
 		case u.PhyOffset >= end:
 			c.flushMissing()
 			c.flushStrays()
-			c.report.damage(c.place(c.next), "units from %d to %d lead behind the end of the log (%d): the first to %d",
+			c.report.damage(c.place(c.next), "units %d to %d lead behind the end of the log (%d): the first to %d",
 				c.next, c.end-1, end, u.PhyOffset)
 			c.next = c.end
 		default:

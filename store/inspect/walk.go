@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 type gap struct {
 	from, to int64
 	why      string
+	time     int64 // store time (ms) of a record beside it
 }
 
 // walkResult is what a walk found.
@@ -59,7 +61,7 @@ func (w *walker) run() (walkResult, error) {
 		f := &w.log.files[i]
 		if i > 0 && f.size > 0 {
 			if before := &w.log.files[i-1]; before.base+w.log.size != f.base {
-				w.lose(gap{before.base + w.log.size, f.base, "files are missing"})
+				w.lose(gap{from: before.base + w.log.size, to: f.base, why: "files are missing"})
 			} else if blank >= 0 && w.pending == nil {
 				w.res.end = f.base
 			}
@@ -115,7 +117,7 @@ func (w *walker) file(f *piece) (blank int64, err error) {
 		if err != nil {
 			return -1, err
 		}
-		w.lose(gap{pos, next, why})
+		w.lose(gap{from: pos, to: next, why: why})
 		pos = next
 	}
 	return -1, nil
@@ -137,6 +139,7 @@ func (w *walker) good(pos int64, r *message.Record, raw []byte) error {
 			return nil // Java leaves records behind the end of the log where it cut it off
 		}
 		w.pending = nil
+		g.time = cmp.Or(w.res.lastTime, r.StoreTimestamp)
 		w.res.gaps = append(w.res.gaps, *g)
 		if w.found != nil {
 			w.found(*g)
