@@ -87,6 +87,7 @@ public final class Main {
 
     private static List<Case> cases() {
         List<Case> all = new ArrayList<>();
+        all.add(new Case("offset-restart", GroupCases::offsetRestart)); // the longest one first
         all.add(new Case("sync", SendCases::sync));
         all.add(new Case("async", SendCases::async));
         all.add(new Case("oneway", SendCases::oneway));
@@ -110,7 +111,6 @@ public final class Main {
         all.add(new Case("poll", PullCases::poll));
         all.add(new Case("assign", PullCases::assign));
         all.add(new Case("rebalance", GroupCases::rebalance));
-        all.add(new Case("offset-restart", GroupCases::offsetRestart));
         all.add(new Case("from-last", GroupCases::fromLast));
         all.addAll(Line.cases());
         all.add(new Case("broker-restart", r -> GroupCases.acrossRestart(r, "term"), "term"));

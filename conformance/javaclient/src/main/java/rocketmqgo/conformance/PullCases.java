@@ -74,7 +74,7 @@ final class PullCases {
             c.updateConsumeOffset(mq, 10 + mq.getQueueId());
             c.getOffsetStore().persist(mq);
         }
-        Thread.sleep(Run.OFFSETS_STORED_MILLIS);
+        Thread.sleep(500); // they were sent without waiting for an answer
         c.shutdown();
         DefaultMQPullConsumer again = puller(r);
         for (MessageQueue mq : again.fetchSubscribeMessageQueues(r.topic())) {
@@ -125,10 +125,10 @@ final class PullCases {
         Collection<MessageQueue> queues = c.fetchMessageQueues(r.topic());
         for (MessageQueue mq : queues) {
             c.commit(Set.of(mq), true);
-            Thread.sleep(200); // one by one: see OFFSETS_STORED_MILLIS
+            Thread.sleep(200); // one by one: see Run.OFFSETS_STORED_MILLIS
             Run.until("the committed offset of " + mq, () -> c.committed(mq) == 15);
         }
-        Thread.sleep(Run.OFFSETS_STORED_MILLIS);
+        Thread.sleep(500); // they were sent without waiting for an answer
         c.shutdown();
         DefaultLitePullConsumer again = lite(r);
         again.subscribe(r.topic(), "*");

@@ -25,11 +25,12 @@ import org.apache.rocketmq.common.message.MessageQueue;
 /** One case under way: its names, its clients and its ledger. */
 final class Run {
     /**
-     * After this time the broker has the offsets of a running consumer for sure. Apache's broker may lose one of a
-     * group's very first offsets when several arrive at once, until it is sent again; and a consumer that ends waits
-     * for no answer before it closes the connection.
+     * After this time the broker has the offsets of a running consumer for sure: the client sends them for the first
+     * time ten seconds after its start. Those that it sends when it ends may be lost, because it waits for no answer
+     * before it closes the connection, and because Apache's broker may lose one of a group's very first offsets when
+     * several arrive at once.
      */
-    static final long OFFSETS_STORED_MILLIS = 1500;
+    static final long OFFSETS_STORED_MILLIS = 11_000;
 
     final Ledger ledger = new Ledger();
     final String name;
