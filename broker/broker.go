@@ -163,8 +163,8 @@ func (b *Broker) open() error {
 		Profile: b.profile, Store: b.store, Config: b.cfg.Load, Topics: b.topics, Groups: b.groups,
 		Ordered: b.locks.AnyHeld, MaxLevel: b.schedule.MaxLevel,
 		IDs:      message.NewIDGenerator(b.idHost(), uint32(b.started.UnixNano()), b.o.Now),
-		Prepared: func(realTopic string) { b.transactions.Prepared(realTopic) },
-		Timers:   b.putTimers(), Now: b.o.Now,
+		Prepared: func(realTopic string) { b.transactions.Prepared(realTopic) }, DiskUsage: b.store.DiskUsage,
+		Timers: b.putTimers(), Now: b.o.Now,
 	})
 	if b.transactions, err = transaction.New(transaction.Options{
 		Dir: v.Store.StorePathRootDir, Profile: b.profile, Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,

@@ -14,6 +14,7 @@ import (
 
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/message"
+	"rocketmq-go/store"
 )
 
 // runtime is the table of code 28: what tools show of a broker. All of Java's keys are there, because tools convert what
@@ -98,12 +99,13 @@ func (b *Broker) storeRuntime(t map[string]string) {
 }
 
 func (b *Broker) diskRuntime(t map[string]string) {
-	s := &b.values().Store
-	log, _, _ := diskUse(s.CommitLogPath())
-	root, total, free := diskUse(s.StorePathRootDir)
+	log, queues, _ := b.store.DiskUsage()
 	t["commitLogDiskRatio"] = double(log)
-	t["commitLogDiskRatio_"+s.CommitLogPath()] = double(log)
-	t["consumeQueueDiskRatio"] = double(root)
+	for _, dir := range b.store.LogDirs() {
+		t["commitLogDiskRatio_"+dir] = double(store.DiskUsage(dir))
+	}
+	t["consumeQueueDiskRatio"] = double(queues)
+	total, free := diskSpace(b.values().Store.StorePathRootDir)
 	t["commitLogDirCapacity"] = fmt.Sprintf("Total : %s, Free : %s.", size(total), size(free))
 }
 
@@ -167,14 +169,11 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f %ciB", f, "KMGTPE"[unit])
 }
 
-// diskUse is how full the file system of a directory is, in hundredths, and its size and room in bytes; -1 if there is no
-// such directory.
-func diskUse(dir string) (ratio float64, total, free int64) {
+// diskSpace is the size of a directory's file system and the room on it, in bytes.
+func diskSpace(dir string) (total, free int64) {
 	var fs unix.Statfs_t
-	if unix.Statfs(dir, &fs) != nil || fs.Blocks == 0 {
-		return -1, 0, 0
+	if unix.Statfs(dir, &fs) != nil {
+		return 0, 0
 	}
-	used := fs.Blocks - fs.Bfree
-	ratio = math.Round(100*float64(used)/float64(used+fs.Bavail)) / 100
-	return ratio, int64(fs.Blocks) * fs.Bsize, int64(fs.Bavail) * fs.Bsize
+	return int64(fs.Blocks) * fs.Bsize, int64(fs.Bavail) * fs.Bsize
 }

@@ -18,7 +18,8 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 	s := &v.Store
 	return store.Config{
 		Dir:                        s.StorePathRootDir,
-		CommitLogDir:               s.CommitLogPath(),
+		CommitLogDirs:              paths(s.CommitLogPath(), v.Own.MultiPathSplitter),
+		ReadOnlyCommitLogDirs:      paths(s.ReadOnlyCommitLogStorePaths, v.Own.MultiPathSplitter),
 		CommitLogFileSize:          int64(s.MappedFileSizeCommitLog),
 		ConsumeQueueFileSize:       int64(s.ConsumeQueueFileSize()),
 		IndexSlots:                 int32(s.MaxHashSlotNum),
@@ -43,10 +44,46 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		Compat49:                   b.compat49(),
 		PageCacheBusyTimeout:       config.Millis(s.OsPageCacheBusyTimeOutMills),
 		DelayLevels:                func() []time.Duration { return levels },
+		Cleaning:                   b.cleaningRules,
 		Now:                        b.o.Now,
 		Log:                        b.log,
 		Arrived:                    b.arrived,
 	}
+}
+
+// cleaningRules is what the configuration says of deleting old files.
+func (b *Broker) cleaningRules() store.CleaningRules {
+	v := b.values()
+	s := &v.Store
+	return store.CleaningRules{
+		CleanResourceInterval:           config.Millis(s.CleanResourceInterval),
+		DeleteWhen:                      s.DeleteWhen,
+		FileReservedTime:                time.Duration(min(s.FileReservedTime, maxHours)) * time.Hour,
+		DeleteFileBatchMax:              s.DeleteFileBatchMax,
+		DeleteCommitLogFilesInterval:    config.Millis(s.DeleteCommitLogFilesInterval),
+		DeleteConsumeQueueFilesInterval: config.Millis(s.DeleteConsumeQueueFilesInterval),
+		DiskMaxUsedSpaceRatio:           float64(s.DiskMaxUsedRatio()) / 100,
+		DiskSpaceCleanForciblyRatio:     v.DiskCleanForciblyRatio(),
+		CleanFileForciblyEnable:         s.CleanFileForciblyEnable,
+		DiskSpaceWarningLevelRatio:      v.DiskWarningRatio(),
+	}
+}
+
+// maxHours is 100 years: more does not fit a duration.
+const maxHours = 100 * 366 * 24
+
+// paths splits a list of directories.
+func paths(list, separator string) []string {
+	if separator == "" {
+		separator = ","
+	}
+	var out []string
+	for part := range strings.SplitSeq(list, separator) {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // nameServers are the addresses that namesrvAddr lists.

@@ -15,7 +15,7 @@ type MessageStoreConfig struct {
 	// null: brokerIdentity below the root.
 	StorePathBrokerIdentity string `def:"null" v4:"!" later:"controller mode" mark:"mrp"`
 	// Directories that take no new files.
-	ReadOnlyCommitLogStorePaths string `def:"null" later:"several commit log directories" mark:"rp"`
+	ReadOnlyCommitLogStorePaths string `def:"null" mark:"rp"`
 	// Size of a file of the commit log, bytes. It must not change while a store exists.
 	MappedFileSizeCommitLog    int  `def:"1073741824" mark:"r"`
 	CompactionMappedFileSize   int  `def:"104857600" v4:"!" later:"compaction topics" mark:"r"`

@@ -4,7 +4,6 @@
 package store
 
 import (
-	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
@@ -242,9 +241,11 @@ func (c *cleaner) follow() {
 		return
 	}
 	pause := c.rules().DeleteConsumeQueueFilesInterval
+	failed := false
 	for _, q := range s.allQueues() {
 		deleted, err := c.cleanQueue(q, minPhy)
 		if err != nil {
+			failed = true
 			s.log.Error("store: cannot clean a consume queue", "topic", q.topic, "queueId", q.id, "err", err)
 		}
 		if deleted > 0 {
@@ -254,16 +255,18 @@ func (c *cleaner) follow() {
 			return
 		}
 	}
-	c.followed = minPhy
-	if s.ix == nil {
-		return
+	if s.ix != nil {
+		deleted, err := s.ix.DeleteBefore(minPhy)
+		if err != nil {
+			failed = true
+			s.log.Error("store: cannot clean the index", "err", err)
+		}
+		if deleted > 0 {
+			s.log.Info("store: deleted index files", "files", deleted, "minPhyOffset", minPhy)
+		}
 	}
-	deleted, err := s.ix.DeleteBefore(minPhy)
-	if err != nil {
-		s.log.Error("store: cannot clean the index", "err", err)
-	}
-	if deleted > 0 {
-		s.log.Info("store: deleted index files", "files", deleted, "minPhyOffset", minPhy)
+	if !failed { // else all is tried again in the next round
+		c.followed = minPhy
 	}
 }
 
@@ -301,6 +304,5 @@ func (s *Store) CleanNow(kind CleanKind) {
 	case CleanConsumeQueues:
 		s.cleaner.queues.Store(true)
 	}
-	s.log.Info("store: cleaning was ordered", slog.Int("kind", int(kind)))
 	s.cleaner.wake()
 }

@@ -424,10 +424,10 @@ func TestFullDiskRefusesMessages(t *testing.T) {
 }
 
 func TestDiskUsage(t *testing.T) {
-	if u := diskUsage(t.TempDir()); u < 0 || u > 1 || math.Abs(math.Round(u*100)-u*100) > 1e-9 {
+	if u := DiskUsage(t.TempDir()); u < 0 || u > 1 || math.Abs(math.Round(u*100)-u*100) > 1e-9 {
 		t.Error(u)
 	}
-	if u := diskUsage(filepath.Join(t.TempDir(), "none")); u != -1 {
+	if u := DiskUsage(filepath.Join(t.TempDir(), "none")); u != -1 {
 		t.Error(u)
 	}
 }
@@ -505,25 +505,36 @@ func TestCleaningUnderLoad(t *testing.T) {
 	}
 }
 
-// An order for queues works even though the log has not moved; a queue without messages stays.
+// An order for queues does not wait for the next round; what cannot be deleted is tried again in each.
 func TestOrderedQueues(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		c := &cleaningTest{t: t}
 		c.open(dir, nil)
 		c.fill(0, 105)
-		if err := c.s.cl.Sequence().Remove(c.s.cl.Sequence().Files()[0]); err != nil {
+		for range 5 {
+			if err := c.s.cl.Sequence().Remove(c.s.cl.Sequence().Files()[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		blocked := filepath.Join(dir, "consumequeue", "T", "1", segment.Name(0))
+		if err := errors.Join(os.Remove(blocked), os.MkdirAll(filepath.Join(blocked, "x"), 0o755)); err != nil {
 			t.Fatal(err)
 		}
-		c.s.cleaner.followed = cleanFileSize
-		c.after(time.Minute)
-		if got := c.s.MinOffset("T", 0); got != 0 {
-			t.Errorf("queues were looked at: %d", got)
-		}
 		c.s.CleanNow(CleanConsumeQueues)
-		synctest.Wait()
-		if got := c.s.MinOffset("T", 0); got != 5 {
-			t.Errorf("minimum %d", got)
+		c.after(time.Second)
+		for q := range int32(2) {
+			if got := c.s.MinOffset("T", q); got != 25 {
+				t.Errorf("queue %d: minimum %d", q, got)
+			}
+		}
+		c.after(time.Minute)
+		if err := os.RemoveAll(filepath.Join(blocked, "x")); err != nil {
+			t.Fatal(err)
+		}
+		c.after(10 * time.Second)
+		if _, err := os.Stat(blocked); err == nil {
+			t.Error("the file is still there")
 		}
 	})
 }

@@ -108,9 +108,9 @@ func (s *Store) place(base int64) string {
 	return dirs[base/s.cfg.CommitLogFileSize%int64(len(dirs))]
 }
 
-// diskUsage is the used part of the file system of a directory in whole percents, rounded up as in Java, as a fraction.
+// DiskUsage is the used part of the file system of a directory in whole percents, rounded up as in Java, as a fraction.
 // What only the superuser may use is not there. -1: unknown.
-func diskUsage(dir string) float64 {
+func DiskUsage(dir string) float64 {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil || fs.Blocks == 0 {
 		return -1

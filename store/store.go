@@ -134,7 +134,7 @@ func (c Config) withDefaults() Config {
 		c.DelayLevels = defaultDelayLevels
 	}
 	if c.DiskUsage == nil {
-		c.DiskUsage = diskUsage
+		c.DiskUsage = DiskUsage
 	}
 	if c.Now == nil {
 		c.Now = time.Now

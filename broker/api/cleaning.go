@@ -10,15 +10,16 @@ import (
 	"rocketmq-go/broker/topic"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/store"
 )
 
 // Cleaning on demand:
 //
-//	306 CLEAN_EXPIRED_CONSUMEQUEUE  queues whose messages are all gone
+//	306 CLEAN_EXPIRED_CONSUMEQUEUE  files of queues whose messages are all gone
 //	316 CLEAN_UNUSED_TOPIC          queues of topics that are not there any more
 //	329 DELETE_EXPIRED_COMMITLOG    files of the log that are older than fileReservedTime
 //
-// This broker does not remove files of the log yet, so that nothing ever expires: 306 and 329 have nothing to do.
+// 306 and 329 are orders: the store's cleaner works on them after the answer.
 type cleaning struct {
 	store  Store
 	topics *topic.Table
@@ -27,8 +28,12 @@ type cleaning struct {
 
 const lmqPrefix = "%LMQ%"
 
-func (c *cleaning) nothing(*remoting.Request) (*protocol.Response, error) {
-	return &protocol.Response{}, nil
+func (c *cleaning) order(kind store.CleanKind) func(*remoting.Request) (*protocol.Response, error) {
+	return func(r *remoting.Request) (*protocol.Response, error) {
+		c.log.Info("cleaning is ordered", "client", r.Channel.RemoteAddr(), "code", r.Command.Code)
+		c.store.CleanNow(kind)
+		return &protocol.Response{}, nil
+	}
 }
 
 // unused removes the queues that a topic which was deleted elsewhere, or by an older broker, has left behind.

@@ -46,6 +46,7 @@ type Store interface {
 	DeleteTopics(topics []string)
 	Queues() map[string][]int32
 	MaxPhyOffset() int64
+	CleanNow(kind store.CleanKind)
 }
 
 // Services are everything that handlers use.
@@ -227,9 +228,9 @@ func (s *Services) tools() []remoting.Route {
 		pooled(protocol.ReqQueryCorrectionOffset, progress.correction),
 		pooled(protocol.ReqCloneGroupOffset, progress.clone),
 
-		inline(protocol.ReqCleanExpiredConsumequeue, cleaning.nothing),
+		inline(protocol.ReqCleanExpiredConsumequeue, cleaning.order(store.CleanConsumeQueues)),
 		pooled(protocol.ReqCleanUnusedTopic, cleaning.unused),
-		inline(protocol.ReqDeleteExpiredCommitlog, cleaning.nothing),
+		inline(protocol.ReqDeleteExpiredCommitlog, cleaning.order(store.CleanCommitLog)),
 
 		pooled(protocol.ReqInvokeBrokerToResetOffset, tools.reset),
 		{Code: protocol.ReqInvokeBrokerToGetConsumerStatus, Handle: tools.status, Mode: remoting.Pool},
