@@ -27,6 +27,7 @@ func (b *Broker) openTimers() (err error) {
 		Dir: s.StorePathRootDir, FileSize: int64(s.MappedFileSizeTimerLog), Tick: config.Millis(s.TimerPrecisionMs),
 		Window: s.TimerRollWindowSlot, FlushTime: config.Millis(s.TimerFlushIntervalMs),
 		SkipUnknown: func() bool { return b.values().Store.TimerSkipUnknownError },
+		StopEnter:   func() bool { return b.values().Store.TimerStopEnqueue },
 		Store:       b.store,
 		Put:         func(m *message.Message, done func(store.PutResult)) { b.put.Raw(m, done) },
 		Now:         b.o.Now, Log: b.log,

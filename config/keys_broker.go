@@ -321,9 +321,9 @@ type BrokerConfig struct {
 	EnableLmqStats bool `def:"false" v4:"!" later:"light queues"`
 	// v1 or v2.
 	ConfigManagerVersion              string `def:"v1" v4:"!" later:"RocksDB storage"`
-	AllowRecallWhenBrokerNotWriteable bool   `def:"true" v4:"!" later:"timer messages"`
+	AllowRecallWhenBrokerNotWriteable bool   `def:"true" v4:"!"`
 	// RECALL_MESSAGE(370); otherwise NO_PERMISSION(16).
-	RecallMessageEnable bool `def:"false" v4:"!" later:"timer messages"`
+	RecallMessageEnable bool `def:"false" v4:"!"`
 	// Keep the producers of heartbeats.
 	EnableRegisterProducer bool `def:"true" v4:"!"`
 	// Create the system groups at start.

@@ -25,33 +25,36 @@ type MessageStoreConfig struct {
 	CompactionThreadNum        int  `def:"6" v4:"!" none:"there are no thread pools per kind of request here" mark:"r"`
 	EnableCompaction           bool `def:"true" v4:"!false" later:"compaction topics"`
 	// Size of a timerlog file.
-	MappedFileSizeTimerLog int `def:"104857600" v4:"!" later:"timer messages" mark:"r"`
+	MappedFileSizeTimerLog int `def:"104857600" v4:"!" mark:"r"`
 	// Tick of the wheel: 100, 200, 500 or 1000; others are rounded down to one of these.
-	TimerPrecisionMs int `def:"1000" v4:"!" later:"timer messages"`
-	// Slots of the wheel.
-	TimerRollWindowSlot      int  `def:"172800" v4:"!" later:"timer messages"`
-	TimerFlushIntervalMs     int  `def:"1000" v4:"!" later:"timer messages"`
+	TimerPrecisionMs int `def:"1000" v4:"!" mark:"r"`
+	// Ticks that a message waits in a slot at most: longer waits are broken.
+	TimerRollWindowSlot      int  `def:"172800" v4:"!" mark:"r"`
+	TimerFlushIntervalMs     int  `def:"1000" v4:"!" mark:"r"`
 	TimerGetMessageThreadNum int  `def:"3" v4:"!" none:"there are no thread pools per kind of request here" mark:"r"`
 	TimerPutMessageThreadNum int  `def:"3" v4:"!" none:"there are no thread pools per kind of request here" mark:"r"`
-	TimerEnableDisruptor     bool `def:"false" v4:"!" later:"timer messages" mark:"d"`
-	// Rewrites timermetrics at timerCheckMetricsWhen.
-	TimerEnableCheckMetrics bool `def:"true" v4:"!" later:"timer messages"`
+	TimerEnableDisruptor     bool `def:"false" v4:"!" none:"internal tuning of the Java server" mark:"d"`
+	// Java counts waiting messages anew at timerCheckMetricsWhen.
+	TimerEnableCheckMetrics bool `def:"true" v4:"!" none:"the counts are checked at each start"`
 	// Treat delay levels as timer messages.
-	TimerInterceptDelayLevel bool `def:"false" v4:"!" later:"timer messages"`
+	TimerInterceptDelayLevel bool `def:"false" v4:"!" none:"Java reads it nowhere"`
 	// Longer delays answer MESSAGE_ILLEGAL(13).
-	TimerMaxDelaySec int `def:"259200" v4:"!" later:"timer messages"`
-	// Otherwise timer messages answer MESSAGE_ILLEGAL(13). 4.9.7 has no timers.
-	TimerWheelEnable             bool   `def:"true" v4:"!false" later:"timer messages"`
-	DisappearTimeAfterStart      int    `def:"-1" v4:"!" later:"timer messages" mark:"m"`
-	TimerStopEnqueue             bool   `def:"false" v4:"!" later:"timer messages"`
-	TimerCheckMetricsWhen        string `def:"05" v4:"!" later:"timer messages" mark:"d"`
-	TimerSkipUnknownError        bool   `def:"false" v4:"!" later:"timer messages"`
-	TimerWarmEnable              bool   `def:"false" v4:"!" later:"timer messages" mark:"d"`
-	TimerStopDequeue             bool   `def:"false" v4:"!" later:"timer messages" mark:"d"`
-	TimerEnableRetryUntilSuccess bool   `def:"false" v4:"!" later:"timer messages"`
-	TimerCongestNumEachSlot      int    `def:"2147483647" v4:"!" later:"timer messages"`
-	TimerMetricSmallThreshold    int    `def:"1000000" v4:"!" later:"timer messages"`
-	TimerProgressLogIntervalMs   int    `def:"10000" v4:"!" later:"timer messages"`
+	TimerMaxDelaySec int `def:"259200" v4:"!"`
+	// Otherwise new timer messages answer SYSTEM_ERROR(1). 4.9.7 has no timers.
+	TimerWheelEnable        bool `def:"true" v4:"!false"`
+	DisappearTimeAfterStart int  `def:"-1" v4:"!" later:"slave acting master" mark:"m"`
+	// Messages stay in the timer topic and are not entered.
+	TimerStopEnqueue      bool   `def:"false" v4:"!"`
+	TimerCheckMetricsWhen string `def:"05" v4:"!" none:"the counts are checked at each start" mark:"d"`
+	// A message that the store refuses without telling why is given up; otherwise it is tried again 10 s later.
+	TimerSkipUnknownError        bool `def:"false" v4:"!"`
+	TimerWarmEnable              bool `def:"false" v4:"!" none:"nothing to warm: slots are read one by one" mark:"d"`
+	TimerStopDequeue             bool `def:"false" v4:"!" none:"for debugging of the Java server" mark:"d"`
+	TimerEnableRetryUntilSuccess bool `def:"false" v4:"!" none:"a message is tried until the store takes it"`
+	// Messages of one tick beyond which some, and beyond twice as many all, are refused.
+	TimerCongestNumEachSlot    int `def:"2147483647" v4:"!"`
+	TimerMetricSmallThreshold  int `def:"1000000" v4:"!" none:"the counts are checked at each start"`
+	TimerProgressLogIntervalMs int `def:"10000" v4:"!" none:"code 28 tells the progress"`
 	// default (files) or defaultRocksDB, which is refused.
 	StoreType string `def:"default" v4:"!" later:"RocksDB storage" mark:"mr"`
 	// Bytes; see ConsumeQueueFileSize.
@@ -243,7 +246,7 @@ type MessageStoreConfig struct {
 	ColdDataScanEnable                     bool    `def:"false" v4:"!" later:"cold read flow control"`
 	// Advice to the kernel how the log is read.
 	DataReadAheadEnable                 bool  `def:"true" v4:"!" later:"cold read flow control"`
-	TimerColdDataCheckIntervalMs        int   `def:"60000" v4:"!" later:"timer messages"`
+	TimerColdDataCheckIntervalMs        int   `def:"60000" v4:"!" later:"cold read flow control"`
 	SampleSteps                         int   `def:"32" v4:"!" none:"internal tuning of the Java server"`
 	AccessMessageInMemoryHotRatio       int   `def:"26" v4:"!" none:"internal tuning of the Java server"`
 	EnableBuildConsumeQueueConcurrently bool  `def:"false" v4:"!" none:"internal tuning of the Java server"`

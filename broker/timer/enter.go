@@ -36,6 +36,9 @@ func (s *Service) enterArrived(ctx context.Context, caughtUp func() bool) time.D
 			s.o.Log.Error("timer messages cannot be entered, will be tried again", "err", err)
 			return tryAgain
 		}
+		if s.o.StopEnter != nil && s.o.StopEnter() {
+			return tryAgain
+		}
 		if !s.place(caughtUp) {
 			return retryAfter
 		}

@@ -62,7 +62,9 @@ type Options struct {
 	FlushTime time.Duration // timerFlushIntervalMs; 0: 1 s
 	// SkipUnknown is timerSkipUnknownError: a message that the store refuses without telling why is given up.
 	SkipUnknown func() bool
-	Store       Store
+	// StopEnter is timerStopEnqueue: messages stay in the timer topic.
+	StopEnter func() bool
+	Store     Store
 	// Put stores a message as it stands. done is called exactly once, from any goroutine. The message is a view until Put
 	// returns.
 	Put    func(m *message.Message, done func(store.PutResult))
