@@ -55,6 +55,24 @@ func killConfig(dir string, round int) store.Config {
 	}
 }
 
+// keepFiles has old files deleted at once as long as the log has more than n.
+func keepFiles(cfg *store.Config, n int) {
+	dir := cfg.Dir
+	cfg.DiskUsage = func(string) float64 {
+		files, _ := os.ReadDir(filepath.Join(dir, "commitlog"))
+		if len(files) > n {
+			return 0.86
+		}
+		return 0.10
+	}
+	cfg.Cleaning = func() store.CleaningRules {
+		return store.CleaningRules{
+			CleanResourceInterval: time.Millisecond, DiskMaxUsedSpaceRatio: 0.75, DiskSpaceCleanForciblyRatio: 0.85,
+			CleanFileForciblyEnable: true, DiskSpaceWarningLevelRatio: 0.90, FileReservedTime: time.Hour,
+		}
+	}
+}
+
 // seeded makes the message of a seed: its place and content follow from it.
 func seeded(seed uint64) *message.Message {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -78,7 +96,11 @@ func seeded(seed uint64) *message.Message {
 // seed, physical offset, queue offset.
 func runChild(dir string) {
 	round, _ := strconv.Atoi(os.Getenv(childEnv + "_ROUND"))
-	s, err := store.Open(killConfig(dir, round))
+	cfg := killConfig(dir, round)
+	if os.Getenv(childEnv+"_CLEANS") != "" {
+		keepFiles(&cfg, 5)
+	}
+	s, err := store.Open(cfg)
 	if err != nil {
 		fmt.Println("open:", err)
 		os.Exit(3)
@@ -141,7 +163,7 @@ type ack struct {
 }
 
 // killRound runs a child for a while, kills it, and returns what it had acknowledged.
-func killRound(t *testing.T, dir string, round int) []ack {
+func killRound(t *testing.T, dir string, round int, env ...string) []ack {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -149,6 +171,7 @@ func killRound(t *testing.T, dir string, round int) []ack {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), childEnv+"="+dir, fmt.Sprintf("%s_ROUND=%d", childEnv, round))
+	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -183,6 +206,9 @@ func killRound(t *testing.T, dir string, round int) []ack {
 func checkAcks(t *testing.T, s *store.Store, acks []ack) {
 	t.Helper()
 	for _, a := range acks {
+		if a.phy < s.MinPhyOffset() {
+			continue // deleted
+		}
 		raw, ok := s.Record(nil, a.phy, 0)
 		if !ok {
 			t.Fatalf("acknowledged message %d is not at %d; the log ends at %d", a.seed, a.phy, s.MaxPhyOffset())
@@ -246,14 +272,19 @@ func checkConsistent(t *testing.T, s *store.Store) (records int) {
 		t.Fatalf("log ends at %d: %+v, %v", cl.End(), res, err)
 	}
 	for _, q := range s.QueueInfos() {
-		if got := units[place{q.Topic, q.QueueID}]; got != q.Max || q.Min != 0 {
+		if got := units[place{q.Topic, q.QueueID}]; got != q.Max-q.Min || q.Min != 0 && s.MinPhyOffset() == 0 {
 			t.Fatalf("%s-%d: [%d,%d), %d records", q.Topic, q.QueueID, q.Min, q.Max, got)
 		}
 	}
 	// a key that many messages have: every one is in the index, none twice
 	hits := 0
 	ix := s.Index()
-	_, _, err = ix.Query("Kill0", "k3", 0, math.MaxInt64, func(int64) bool { hits++; return true })
+	_, _, err = ix.Query("Kill0", "k3", 0, math.MaxInt64, func(off int64) bool {
+		if off >= s.MinPhyOffset() {
+			hits++
+		}
+		return true
+	})
 	want := 0
 	if _, serr := cl.Scan(s.MinPhyOffset(), cl.End(), commitlog.CheckNone, func(_ int64, r *message.Record, _ []byte) error {
 		if string(r.Topic) == "Kill0" {
@@ -275,14 +306,14 @@ func checkConsistent(t *testing.T, s *store.Store) (records int) {
 
 // killRounds kills a child again and again over one directory, which is begun anew every 20 rounds. judge may look at
 // the directory as the child left it.
-func killRounds(t *testing.T, rounds int, judge func(t *testing.T, round int, dir string)) {
+func killRounds(t *testing.T, rounds int, judge func(t *testing.T, round int, dir string), env ...string) {
 	var dir string
 	var acks []ack
 	for round := range rounds {
 		if round%20 == 0 {
 			dir, acks = filepath.Join(t.TempDir(), "store"), nil
 		}
-		acks = append(acks, killRound(t, dir, round)...)
+		acks = append(acks, killRound(t, dir, round, env...)...)
 		if judge != nil {
 			judge(t, round, dir)
 		}
@@ -291,11 +322,11 @@ func killRounds(t *testing.T, rounds int, judge func(t *testing.T, round int, di
 			t.Fatal(err)
 		}
 		checkAcks(t, s, acks)
-		records := checkConsistent(t, s)
+		records, began := checkConsistent(t, s), s.MinPhyOffset()
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("round %d: %d acknowledged so far, %d records", round, len(acks), records)
+		t.Logf("round %d: %d acknowledged so far, %d records from %d on", round, len(acks), records, began)
 	}
 }
 
@@ -305,4 +336,13 @@ func TestKilledWhileStoring(t *testing.T) {
 		rounds = n
 	}
 	killRounds(t, rounds, nil)
+}
+
+// The same while old files are deleted all the time: the process dies between any two of log, queues and index.
+func TestKilledWhileCleaning(t *testing.T) {
+	rounds := 3
+	if n, err := strconv.Atoi(os.Getenv("ROCKETMQ_KILL_ROUNDS")); err == nil {
+		rounds = n
+	}
+	killRounds(t, rounds, nil, childEnv+"_CLEANS=1")
 }

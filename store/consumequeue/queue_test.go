@@ -223,9 +223,16 @@ func TestClean(t *testing.T) {
 		minPhy, min int64
 		deleted     int
 	}{
-		{0, 0, 0}, {phy(0), 0, 0}, {phy(0) + 1, 1, 0}, {phy(77), 77, 0}, {phy(perFile - 1), perFile - 1, 0},
-		{phy(perFile), perFile, 1}, {phy(5), perFile, 0}, {phy(3*perFile - 1), 3*perFile - 1, 1},
-		{phy(3*perFile + 3), 3*perFile + 3, 1}, {phy(3*perFile + 10), 3*perFile + 10, 0},
+		{0, 0, 0},
+		{phy(0), 0, 0},
+		{phy(0) + 1, 1, 0},
+		{phy(77), 77, 0},
+		{phy(perFile - 1), perFile - 1, 0},
+		{phy(perFile), perFile, 1},
+		{phy(5), perFile, 0},
+		{phy(3*perFile - 1), 3*perFile - 1, 1},
+		{phy(3*perFile + 3), 3*perFile + 3, 1},
+		{phy(3*perFile + 10), 3*perFile + 10, 0},
 	} {
 		was := files()
 		n, err := q.Clean(c.minPhy)
