@@ -101,6 +101,14 @@ func handleOf(version, topic, broker, ms, id string) string {
 	return base64.URLEncoding.EncodeToString([]byte(strings.TrimSpace(strings.Join([]string{version, topic, broker, ms, id}, " "))))
 }
 
+// A Java broker gave this handle to a Java client.
+func TestHandleOf(t *testing.T) {
+	const java = "djEgVG9waWNBIGJyb2tlci1hIDE3OTU5ODgyNDUwMDEgRkQwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDIxMTQwNEUwRTJGMkE5NEQ1QTk4RjAwMDA="
+	if got := handleOf("v1", "TopicA", "broker-a", "1795988245001", "FD00000000000000000000000000000211404E0E2F2A94D5A98F0000"); got != java {
+		t.Error(got)
+	}
+}
+
 // Answers to sends have a handle where the message can be taken back.
 func TestRecallHandle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -181,7 +181,7 @@ func (m *meter) add(n int, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	second := now.Unix()
-	s := &m.seconds[second%meterSeconds]
+	s := &m.seconds[uint64(second)%meterSeconds]
 	if s.second != second {
 		s.second, s.n = second, 0
 	}

@@ -171,7 +171,8 @@ func (s *Service) deliverSlot() bool {
 	s.deliver(w.slot.todo, w.slot.taken, false)
 	w.slot.todo = append(w.slot.todo[:0], w.failed...)
 	w.failed = w.failed[:0]
-	if len(w.slot.todo) > 0 {
+	if n := len(w.slot.todo); n > 0 {
+		s.complain("timer messages cannot be stored, will be tried again", "messages", n)
 		return false
 	}
 	if err := s.enter(); err != nil {

@@ -18,7 +18,7 @@ const (
 	retryAfter = 500 * time.Millisecond
 	// unitTries is how often a queue unit is read before it is given up.
 	unitTries = 20
-	// complainAgain is the pause between two log lines about messages that cannot be used.
+	// complainAgain is the pause between two log lines about messages that cannot be used or stored.
 	complainAgain = time.Second
 )
 
@@ -200,14 +200,19 @@ func (s *Service) enter() error {
 	return nil
 }
 
-// skip gives up a message. Nothing else is held up by it, and a flood of them does not flood the log.
+// skip gives up a message. Nothing else is held up by it.
 func (s *Service) skip(it item, why string, args ...any) {
 	s.stats.skipped.Add(1)
+	s.complain("timer message cannot be delivered, skipped", append([]any{
+		"why", why, "commitLogOffset", it.phy, "skippedInAll", s.stats.skipped.Load(),
+	}, args...)...)
+}
+
+// complain logs, but not a flood.
+func (s *Service) complain(text string, args ...any) {
 	w := &s.work
 	if now := s.o.Now(); now.Sub(w.complained) >= complainAgain || now.Before(w.complained) {
 		w.complained = now
-		s.o.Log.Error("timer message cannot be delivered, skipped", append([]any{
-			"why", why, "commitLogOffset", it.phy, "skippedInAll", s.stats.skipped.Load(),
-		}, args...)...)
+		s.o.Log.Error(text, args...)
 	}
 }
