@@ -40,7 +40,7 @@ func rocksExport(r *remoting.Request) (*protocol.Response, error) {
 		return nil, err
 	}
 	for name := range strings.SplitSeq(h.ConfigType.V, ";") {
-		if !slices.Contains(rocksTables, strings.ToLower(name)) {
+		if name != "" && !slices.Contains(rocksTables, strings.ToLower(name)) {
 			return nil, protocol.Errorf(protocol.RespSystemError, "Unknown config type: %s", name)
 		}
 	}

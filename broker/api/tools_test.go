@@ -214,6 +214,7 @@ func TestFeaturesThatAreOff(t *testing.T) {
 		{protocol.ReqResetMasterFlushOffset, nil, []string{"masterFlushOffset", "0"}, 0, ""},
 		{protocol.ReqCheckRocksdbCqWriteProgress, nil, []string{"topic", "T"}, 0, "not set any response code"},
 		{protocol.ReqExportRocksdbConfigToJson, nil, []string{"configType", "topics;subscriptionGroups"}, 0, "export done."},
+		{protocol.ReqExportRocksdbConfigToJson, nil, []string{"configType", ""}, 0, "export done."},
 		{protocol.ReqExportRocksdbConfigToJson, nil, []string{"configType", "all"}, 1, "Unknown config type: all"},
 		{protocol.ReqPopRollback, nil, nil, 0, "not set any response code"},
 		{protocol.ReqAuthCreateUser, `{"username":"u","password":"p"}`, []string{"username", "u"}, 1, noUsers},

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+// Command mqadmin runs Java's mqadmin, all its sub-commands, against this project's name server and broker, and compares
+// what they print with what they print for Apache's servers.
+//
+//	mqadmin --version 5.3.3 --peer DIR --golden DIR
+//
+// peer is the folder of the recorder (run.py, which prepares a known state and runs the commands, and the configuration of
+// the recorded servers), golden the folder with one file per invocation. It fails for each difference that is not in the
+// list of known ones, and for each known one that is there no more.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+type settings struct {
+	version, peer, golden, jars, binary, known, work, results string
+	record                                                    bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var s settings
+	flag.StringVar(&s.version, "version", "5.3.3", "of the tools")
+	flag.StringVar(&s.peer, "peer", "../shared/peer/mqadmin", "folder of run.py")
+	flag.StringVar(&s.golden, "golden", "../shared/golden/mqadmin/5.3.3", "folder of the recorded outputs")
+	flag.StringVar(&s.jars, "jars", "", "folder of the tools' jars (default: run.py's)")
+	flag.StringVar(&s.binary, "bin", "bin/rocketmq", "our binary")
+	flag.StringVar(&s.known, "known", "conformance/mqadmin-known.txt", "list of known differences")
+	flag.StringVar(&s.work, "work", "", "folder for stores and logs (default: a temporary one, removed after success)")
+	flag.StringVar(&s.results, "results", "", "compare the outputs in this folder instead of running anything")
+	flag.BoolVar(&s.record, "record", false, "write the differences of known invocations into the list")
+	flag.Parse()
+	if err := run(ctx, s); err != nil {
+		fmt.Fprintln(os.Stderr, "mqadmin:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, s settings) error {
+	results := s.results
+	if results == "" {
+		work := s.work
+		if work == "" {
+			var err error
+			if work, err = os.MkdirTemp("", "rocketmq-mqadmin-"); err != nil {
+				return err
+			}
+		}
+		work, err := filepath.Abs(work)
+		if err != nil {
+			return err
+		}
+		results = filepath.Join(work, "out")
+		if err := collect(ctx, s, work, results); err != nil {
+			return fmt.Errorf("%w (logs in %s)", err, work)
+		}
+		if s.work == "" {
+			defer func() {
+				fmt.Println("outputs are in", results)
+			}()
+		}
+	}
+	golden, err := load(s.golden)
+	if err != nil {
+		return err
+	}
+	got, err := load(results)
+	if err != nil {
+		return err
+	}
+	known, err := readKnown(s.known)
+	if err != nil {
+		return err
+	}
+	if s.record {
+		known.record(s.version, golden, got)
+		return os.WriteFile(s.known, []byte(known.String()), 0o644)
+	}
+	return report(os.Stdout, s.version, golden, got, known)
+}
+
+// collect starts the servers and runs the commands.
+func collect(ctx context.Context, s settings, work, results string) (err error) {
+	c, err := start(ctx, s, work)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.stop()) }()
+	args := []string{
+		filepath.Join(s.peer, "run.py"), "run", "--namesrv", c.namesrv(), "--controller", c.controller(), "--version", s.version,
+		"--out", results,
+	}
+	if s.jars != "" {
+		args = append(args, "--jars", s.jars)
+	}
+	log, err := os.Create(filepath.Join(work, "run.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	limited, cancel := context.WithTimeout(ctx, 30*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(limited, "python3", args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run.py: %w, see %s", err, log.Name())
+	}
+	return nil
+}
