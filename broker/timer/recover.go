@@ -54,21 +54,26 @@ func (s *Service) recover() bool {
 
 // recount counts the messages in all slots by topic: a crash, or Java, left counts that do not fit.
 func (s *Service) recount() {
-	names := map[int32]string{}
-	totals := map[string]int64{}
-	s.files.Count(s.read, func(u *timerlog.Unit) {
-		name, ok := names[u.TopicHash]
-		if !ok {
-			if m, why := s.work.message(s, item{phy: u.PhyOffset, size: u.Size}); why == "" {
-				name = string(m.topic)
-			}
-			names[u.TopicHash] = name
+	totals, sum := map[int32]int64{}, int64(0) // by the hash of the topic
+	examples := map[int32]item{}
+	visit := func(u *timerlog.Unit) {
+		if _, ok := examples[u.TopicHash]; !ok {
+			examples[u.TopicHash] = item{phy: u.PhyOffset, size: u.Size}
 		}
-		if name != "" {
-			totals[name] += int64(u.Weight())
+		totals[u.TopicHash] += int64(u.Weight())
+		sum += int64(u.Weight())
+	}
+	if err := s.files.Scan(s.read, visit); err != nil || sum != s.pending.Load() {
+		clear(totals)
+		s.files.Count(s.read, visit)
+	}
+	byName := map[string]int64{}
+	for hash, n := range totals {
+		if m, why := s.work.message(s, examples[hash]); why == "" {
+			byName[string(m.topic)] += n
 		}
-	})
-	s.counts.replace(totals)
+	}
+	s.counts.replace(byName)
 }
 
 // catchUp returns a function that tells whether the queues hold everything that was in the log at its call. Before, the

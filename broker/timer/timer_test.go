@@ -338,7 +338,7 @@ func TestLongDown(t *testing.T) {
 // Random messages, kills and clean stops: each message comes at least once, none early, none twice unless it was
 // being delivered.
 func TestRandomKills(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			r := newRig(t)

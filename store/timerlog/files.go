@@ -90,7 +90,19 @@ func (f *Files) List(ms int64, visit func(u *Unit)) (whole bool) {
 	return true
 }
 
-// Count visits the units of all slots from a time on.
+// Scan visits all units of slots from a time on, in the order of the log. It is quick, but after a change of precision
+// some units are there twice.
+func (f *Files) Scan(from int64, visit func(u *Unit)) error {
+	_, err := f.Log.walk(f.Log.First(), f.Log.End(), func(_ int64, u *Unit) error {
+		if u.Time() >= from {
+			visit(u)
+		}
+		return nil
+	})
+	return err
+}
+
+// Count visits the units of all slots from a time on, slot by slot.
 func (f *Files) Count(from int64, visit func(u *Unit)) {
 	defer f.Log.Forget()
 	end := from + Slots*f.Wheel.precision // Next goes round

@@ -175,9 +175,9 @@ func TestJavaSlots(t *testing.T) {
 	if !whole || fmt.Sprint(got) != "[5 109296 1 108913]" {
 		t.Errorf("list %v %v", got, whole)
 	}
-	units := 0
-	f.Count(1795988000000, func(*Unit) { units++ })
-	if units != 43 {
-		t.Errorf("%d units in all slots", units)
+	inSlots, inLog := 0, 0
+	f.Count(1795988000000, func(*Unit) { inSlots++ })
+	if err := f.Scan(1795988000000, func(*Unit) { inLog++ }); err != nil || inSlots != 43 || inLog != 43 {
+		t.Errorf("%d units in all slots, %d in the log, %v", inSlots, inLog, err)
 	}
 }

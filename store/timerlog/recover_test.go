@@ -188,7 +188,7 @@ func (m *model) cut(rng *rand.Rand) {
 
 // Random operations, crashes of all kinds among them, against the model.
 func TestRecoverRandom(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			m := &model{t: t, dir: t.TempDir(), maxPhy: endless}
