@@ -28,11 +28,16 @@ type Sizes struct {
 
 // Place says where a store is.
 type Place struct {
-	Dir          string // storePathRootDir
-	CommitLogDir string // empty: Dir/commitlog
+	Dir           string   // storePathRootDir
+	CommitLogDirs []string // storePathCommitLog; none: Dir/commitlog
 }
 
-func (p Place) logDir() string { return cmp.Or(p.CommitLogDir, filepath.Join(p.Dir, "commitlog")) }
+func (p Place) logDirs() []string {
+	if len(p.CommitLogDirs) > 0 {
+		return p.CommitLogDirs
+	}
+	return []string{filepath.Join(p.Dir, "commitlog")}
+}
 
 func (p Place) join(parts ...string) string {
 	return filepath.Join(append([]string{p.Dir}, parts...)...)
@@ -52,22 +57,24 @@ type stream struct {
 }
 
 // listStream finds the files of a stream; a directory that is not there has none.
-func listStream(dir string) (stream, error) {
+func listStream(dirs ...string) (stream, error) {
 	var s stream
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s, err
-	}
-	for _, e := range entries {
-		base, err := strconv.ParseInt(e.Name(), 10, 64)
-		if err != nil || e.IsDir() || base < 0 {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil {
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s, err
 		}
-		s.files = append(s.files, piece{filepath.Join(dir, e.Name()), base, info.Size()})
+		for _, e := range entries {
+			base, err := strconv.ParseInt(e.Name(), 10, 64)
+			if err != nil || e.IsDir() || base < 0 {
+				continue
+			}
+			info, err := e.Info()
+			if err != nil {
+				return s, err
+			}
+			s.files = append(s.files, piece{filepath.Join(dir, e.Name()), base, info.Size()})
+		}
 	}
 	slices.SortFunc(s.files, func(a, b piece) int { return cmp.Compare(a.base, b.base) })
 	return s, nil
@@ -172,7 +179,7 @@ func openTree(p Place) (*tree, error) {
 	t := &tree{Place: p}
 	_, err = os.Lstat(p.join("abort"))
 	t.abort = err == nil
-	if t.log, err = listStream(p.logDir()); err != nil {
+	if t.log, err = listStream(p.logDirs()...); err != nil {
 		return nil, err
 	}
 	t.log.size = t.log.sizeFromNames()

@@ -308,6 +308,12 @@ func (c *corruption) apply(t *testing.T, dir string) {
 func judge(t *testing.T, dir string, args ...string) *judgement {
 	t.Helper()
 	out, ok := dumpLines(t, dir, append(args, "allkeys=true", "what=queues,phy,index")...)
+	return judgeLines(t, out, ok)
+}
+
+// judgeLines reads a judgement from the lines of a dump.
+func judgeLines(t *testing.T, out []string, ok bool) *judgement {
+	t.Helper()
 	j := &judgement{Load: ok, Queues: map[string][2]int64{}, IndexSamples: map[string][]int64{}}
 	for _, l := range out {
 		var o struct {

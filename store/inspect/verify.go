@@ -5,7 +5,6 @@ package inspect
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -119,7 +118,7 @@ func (v *verifier) files() {
 		}
 	}
 	if len(t.log.files) == 0 && len(t.queues) > 0 {
-		v.report.damage(filepath.Base(t.logDir()), "is gone: a broker that starts deletes all consume queues")
+		v.report.damage(t.rel(t.logDirs()[0]), "is gone: a broker that starts deletes all consume queues")
 	}
 	if t.abort {
 		v.report.note("abort", "the store is in use or was not stopped cleanly: a start will check the end of the log")

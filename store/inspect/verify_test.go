@@ -56,10 +56,10 @@ var damages = map[string]damage{
 	"bad-magic-old": {2, []string{
 		"commitlog/00000000000001048576+532216: log 1580792..1631489 (50697 bytes) cannot be read: magic code deadbeef",
 		"consumequeue/S11ROLL/2/00000000000000000000+140: unit 7: ",
-	}, RepairOptions{FillDamage: true, RebuildQueues: true}},
+	}, RepairOptions{FillDamage: true, RebuildQueues: true, RebuildIndex: true}},
 	"bad-magic-old-nocp": {2, []string{
 		"checkpoint: is missing", "commitlog/00000000000001048576+532216: log 1580792..1631489 ",
-	}, RepairOptions{FillDamage: true, RebuildQueues: true}},
+	}, RepairOptions{FillDamage: true, RebuildQueues: true, RebuildIndex: true}},
 	"cl-last-lost": {4, []string{
 		"consumequeue/S11MANY/0/00000000000000000000+0: units 0 to 2149 lead behind the end of the log (4193589)",
 		"consumequeue/S11ROLLB/0/00000000000000000000+1200: units 60 to 95 ", "+8400: units 318 to 1999: ",
