@@ -17,17 +17,28 @@ import (
 	"rocketmq-go/store"
 )
 
-const fullEnv = "ROCKETMQ_STORE_FULL"
+const (
+	fullEnv     = "ROCKETMQ_STORE_FULL"
+	readOnlyEnv = "ROCKETMQ_STORE_READ_ONLY"
+)
 
 // A full file system must be an error for senders, not the end of the process; when there is space again, sending goes
 // on, and nothing that was acknowledged is lost. The test runs in a child with a file system of its own.
 func TestDiskFull(t *testing.T) {
+	inNamespace(t, fullEnv)
+}
+
+// A directory of the log that takes no new files may lie on a disk that cannot be written to.
+func TestReadOnlyDisk(t *testing.T) { inNamespace(t, readOnlyEnv) }
+
+// inNamespace runs this test binary as a child that may mount.
+func inNamespace(t *testing.T, env string) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), fullEnv+"="+t.TempDir())
+	cmd.Env = append(os.Environ(), env+"="+t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
@@ -126,4 +137,71 @@ func verify(s *store.Store, acks []ack) error {
 		}
 	}
 	return nil
+}
+
+// runReadOnlyDisk is the other child.
+func runReadOnlyDisk(dir string) error {
+	old := filepath.Join(dir, "old")
+	if err := os.Mkdir(old, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("none", old, "tmpfs", 0, "size=32m"); err != nil {
+		fmt.Println("cannot mount:", err)
+		return nil
+	}
+	cfg := killConfig(filepath.Join(dir, "store"), 0)
+	cfg.CommitLogDirs = []string{old}
+	var acks []ack
+	fill := func(n uint64) error {
+		s, err := store.Open(cfg)
+		if err != nil {
+			return err
+		}
+		for end := uint64(len(acks)) + n; uint64(len(acks)) < end; {
+			seed := uint64(len(acks))
+			done := make(chan store.PutResult, 1)
+			s.Put(seeded(seed), func(r store.PutResult) { done <- r })
+			r := <-done
+			if r.Status != store.PutOK {
+				return fmt.Errorf("status %d", r.Status)
+			}
+			acks = append(acks, ack{seed, r.PhyOffset, r.QueueOffset})
+		}
+		return s.Close()
+	}
+	if err := fill(2000); err != nil {
+		return err
+	}
+	// the last file is written to: it moves
+	files, err := os.ReadDir(old)
+	if err != nil || len(files) < 3 {
+		return fmt.Errorf("%d files, %v", len(files), err)
+	}
+	last := files[len(files)-1].Name()
+	data, err := os.ReadFile(filepath.Join(old, last))
+	if err != nil {
+		return err
+	}
+	cfg.CommitLogDirs, cfg.ReadOnlyCommitLogDirs = []string{filepath.Join(dir, "new")}, []string{old}
+	if err := os.Mkdir(cfg.CommitLogDirs[0], 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(cfg.CommitLogDirs[0], last), data, 0o644); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(old, last)); err != nil {
+		return err
+	}
+	if err := unix.Mount("none", old, "tmpfs", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		return err
+	}
+	if err := fill(2000); err != nil {
+		return err
+	}
+	s, err := store.Open(cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return verify(s, acks)
 }

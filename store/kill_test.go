@@ -36,12 +36,14 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		runChild(dir)
 	}
-	if dir := os.Getenv(fullEnv); dir != "" {
-		if err := runDiskFull(dir); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
+	for env, run := range map[string]func(string) error{fullEnv: runDiskFull, readOnlyEnv: runReadOnlyDisk} {
+		if dir := os.Getenv(env); dir != "" {
+			if err := run(dir); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -201,11 +201,10 @@ func (q *Queue) Read(dst []byte, offset int64) ([]byte, error) {
 	}
 	defer f.Release()
 	n := min(units*UnitSize, f.End()-offset*UnitSize)
-	_, err := f.ReadAt(dst[:n], offset*UnitSize-f.Base())
-	if errors.Is(err, fs.ErrNotExist) { // being deleted
-		return nil, nil
-	}
-	if err != nil {
+	if _, err := f.ReadAt(dst[:n], offset*UnitSize-f.Base()); err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // being deleted
+			err = nil
+		}
 		return nil, err
 	}
 	return dst[:n], nil
