@@ -20,6 +20,7 @@ import (
 const (
 	fullEnv     = "ROCKETMQ_STORE_FULL"
 	readOnlyEnv = "ROCKETMQ_STORE_READ_ONLY"
+	cleaningEnv = "ROCKETMQ_STORE_CLEANING"
 )
 
 // A full file system must be an error for senders, not the end of the process; when there is space again, sending goes
@@ -30,6 +31,9 @@ func TestDiskFull(t *testing.T) {
 
 // A directory of the log that takes no new files may lie on a disk that cannot be written to.
 func TestReadOnlyDisk(t *testing.T) { inNamespace(t, readOnlyEnv) }
+
+// With Java's ratios a small disk takes any number of messages: old files make room.
+func TestCleaningMakesRoom(t *testing.T) { inNamespace(t, cleaningEnv) }
 
 // inNamespace runs this test binary as a child that may mount.
 func inNamespace(t *testing.T, env string) {
@@ -127,6 +131,9 @@ func runDiskFull(dir string) error {
 // verify is checkAcks without a test.
 func verify(s *store.Store, acks []ack) error {
 	for _, a := range acks {
+		if a.phy < s.MinPhyOffset() {
+			continue // deleted
+		}
 		want := seeded(a.seed)
 		u, ok := s.Unit(want.Topic, want.QueueID, a.offset)
 		if !ok || u.PhyOffset != a.phy {
@@ -203,5 +210,54 @@ func runReadOnlyDisk(dir string) error {
 		return err
 	}
 	defer s.Close()
+	return verify(s, acks)
+}
+
+// runCleaning is the third child.
+func runCleaning(dir string) error {
+	if err := unix.Mount("none", dir, "tmpfs", 0, "size=24m"); err != nil {
+		fmt.Println("cannot mount:", err)
+		return nil
+	}
+	cfg := killConfig(filepath.Join(dir, "store"), 0)
+	keepFiles(&cfg, 0)
+	cfg.DiskUsage = nil
+	s, err := store.Open(cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var acks []ack
+	refused, fullest := 0, 0.0
+	for seed := uint64(0); s.MaxPhyOffset() < 200<<20; seed++ {
+		done := make(chan store.PutResult, 1)
+		s.Put(seeded(seed), func(r store.PutResult) { done <- r })
+		switch r := <-done; r.Status {
+		case store.PutOK:
+			acks = append(acks, ack{seed, r.PhyOffset, r.QueueOffset})
+		case store.ServiceNotAvailable, store.CreateMappedFileFailed: // the cleaner is behind
+			refused++
+			time.Sleep(time.Millisecond)
+		default:
+			return fmt.Errorf("status %d", r.Status)
+		}
+		fullest = max(fullest, store.DiskUsage(dir))
+	}
+	for start := time.Now(); !s.Writable() || store.DiskUsage(dir) > 0.85; time.Sleep(time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			return fmt.Errorf("the disk stays full")
+		}
+	}
+	kept := s.MaxPhyOffset() - s.MinPhyOffset()
+	fmt.Printf("%d messages stored, %d times refused, %d bytes kept, disk up to %v full\n", len(acks), refused, kept, fullest)
+	if log, queues, index := s.DiskUsage(); log != queues || log != index {
+		return fmt.Errorf("log %v, queues %v, index %v on one disk", log, queues, index)
+	}
+	if kept < 12<<20 {
+		return fmt.Errorf("too much was deleted")
+	}
+	for s.DispatchBehind() > 0 {
+		time.Sleep(time.Millisecond)
+	}
 	return verify(s, acks)
 }
