@@ -73,7 +73,7 @@ func parseHandle(text string) (h handle, err error) {
 	if text == "" || decodeErr != nil {
 		return h, invalid
 	}
-	parts := strings.Split(string(decoded), " ")
+	parts := strings.Split(strings.TrimRight(string(decoded), " "), " ") // Java drops empty parts at the end
 	if len(parts) < 5 || parts[0] != handleVersion {
 		return h, invalid
 	}
