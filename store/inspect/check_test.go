@@ -5,11 +5,14 @@ package inspect
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"rocketmq-go/store"
 )
@@ -137,6 +140,24 @@ func TestRunningBroker(t *testing.T) {
 		t.Errorf("repaired: %v\n%s", err, &said)
 	}
 	unchanged(t, dir, before)
+}
+
+// Java's lock is of another kind, and tells its owner.
+func TestRunningJavaBroker(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "lock", "lock")
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Len: 1}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Check(Place{Dir: dir}, CheckOptions{})
+	if want := fmt.Sprintf("a running broker has it open (process %d)", os.Getpid()); err != nil || p.OK() || p.No[0] != want {
+		t.Error(err, p)
+	}
 }
 
 func TestStat(t *testing.T) {

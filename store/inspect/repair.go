@@ -199,6 +199,9 @@ func (r *repairer) truncateTail() error {
 	for _, g := range res.gaps {
 		r.say("commit log: %d..%d still cannot be read (%s): see --fill-damage", g.from, g.to, g.why)
 	}
+	if r.o.RebuildQueues { // they go as a whole
+		return nil
+	}
 	return r.cutQueues(res.end)
 }
 

@@ -92,6 +92,7 @@ func corrupted(t *testing.T, visit func(t *testing.T, kind, dir string)) {
 		var c corruption
 		loadJSON(t, file, &c)
 		t.Run(c.Kind, func(t *testing.T) {
+			t.Parallel()
 			dir := copyDir(t, base)
 			c.apply(t, dir)
 			visit(t, c.Kind, dir)

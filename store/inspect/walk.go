@@ -13,6 +13,8 @@ import (
 	"math"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"rocketmq-go/message"
 )
 
@@ -231,6 +233,9 @@ func (w *walker) search(f *piece, pos int64) (int64, error) {
 	magic := []byte{0xDA, 0xA3, 0x20}
 	chunk := make([]byte, 256<<10)
 	for at := pos + 5; at < w.limit; {
+		if at = f.base + nextData(w.fd, at-f.base); at >= w.limit {
+			break
+		}
 		n, err := w.fd.ReadAt(chunk[:min(int64(len(chunk)), w.limit-at)], at-f.base)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, err
@@ -266,18 +271,49 @@ func (w *walker) leftovers(from int64) (int64, error) {
 	buf := make([]byte, 256<<10)
 	for i := range w.log.files {
 		f := &w.log.files[i]
-		for at := max(f.base, from); at < w.log.limit(f); {
-			b, err := w.log.readAt(buf, at)
-			if err != nil || len(b) == 0 {
-				return last - from, err
+		limit := w.log.limit(f)
+		if limit <= from {
+			continue
+		}
+		fd, err := os.Open(f.path)
+		if err != nil {
+			return 0, err
+		}
+		defer fd.Close()
+		for at := max(f.base, from); ; {
+			if at = f.base + nextData(fd, at-f.base); at >= limit {
+				break
 			}
-			if n := len(bytes.TrimRight(b, "\x00")); n > 0 {
-				last = at + int64(n)
+			n, err := fd.ReadAt(buf[:min(int64(len(buf)), limit-at)], at-f.base)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return 0, err
 			}
-			at += int64(len(b))
+			if used := len(bytes.TrimRight(buf[:n], "\x00")); used > 0 {
+				last = at + int64(used)
+			}
+			if at += int64(n); n == 0 {
+				break
+			}
 		}
 	}
 	return last - from, nil
+}
+
+// nextData is the first position from pos on that is not in a hole of the file; holes read as zeros, and take long.
+func nextData(fd *os.File, pos int64) int64 {
+	at := pos
+	if raw, err := fd.SyscallConn(); err == nil {
+		_ = raw.Control(func(n uintptr) {
+			data, err := unix.Seek(int(n), pos, unix.SEEK_DATA)
+			switch {
+			case err == unix.ENXIO:
+				at = never / 2
+			case err == nil:
+				at = data
+			}
+		})
+	}
+	return at
 }
 
 // never is an offset behind all others.
