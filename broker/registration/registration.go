@@ -90,6 +90,10 @@ type server struct {
 	// With the token:
 	known bool // it has had the whole table over the present connection
 	host  string
+	// told is the table as it was when this server was last told of it. A change is what differs from it, not what
+	// its author names: a name server passes over topics that come under a version it has, so no registration may
+	// leave out a topic that its version covers.
+	told *protocol.TopicConfigSerializeWrapper
 }
 
 // New makes a registrar; it does nothing before Run.
@@ -260,7 +264,7 @@ func (s *server) registerAll(ctx context.Context, periodic bool) (remoting.Chann
 	if !periodic || !b.AskFirst || s.changed(ctx, ch, &b, table) {
 		order, err = s.register(ctx, ch, s.request(&b, table))
 	}
-	s.known = err == nil
+	s.known, s.told = err == nil, table
 	s.unlock()
 	// The order topics may change topics, which are then announced: not with the token in hand.
 	s.r.ordered(s.addr, order)
@@ -306,21 +310,11 @@ func (r *Registrar) ordered(addr string, body []byte) {
 	r.o.Order(slices.Compact(all))
 }
 
-// Changed tells the name servers of changed topics, and waits for them for a short time.
-func (r *Registrar) Changed(topics []string) {
+// Changed tells the name servers that topics were changed, and waits for them for a short time. Which ones each has to
+// hear of is found out by comparing, so the names do not matter.
+func (r *Registrar) Changed([]string) {
 	all := r.all()
 	if len(all) == 0 {
-		return
-	}
-	table := r.o.Topics()
-	part := &protocol.TopicConfigSerializeWrapper{DataVersion: table.DataVersion}
-	part.TopicConfigTable.Clear()
-	for _, name := range topics {
-		if cfg, ok := table.TopicConfigTable.Get(name); ok {
-			part.TopicConfigTable.Set(name, cfg)
-		}
-	}
-	if part.TopicConfigTable.Len() == 0 {
 		return
 	}
 	r.mu.Lock()
@@ -330,7 +324,7 @@ func (r *Registrar) Changed(topics []string) {
 	var told sync.WaitGroup
 	for _, s := range all {
 		told.Go(func() {
-			if err := s.announce(ctx, part); err != nil {
+			if err := s.announce(ctx); err != nil {
 				s.wantAll()
 			}
 		})
@@ -338,13 +332,24 @@ func (r *Registrar) Changed(topics []string) {
 	told.Wait()
 }
 
-// announce sends a part of the table. A name server that has not had the whole table yet will get it anyway.
-func (s *server) announce(ctx context.Context, part *protocol.TopicConfigSerializeWrapper) error {
+// announce sends what changed. A name server that has not had the whole table yet will get it anyway.
+func (s *server) announce(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
 	defer s.unlock()
 	if !s.known {
+		return nil
+	}
+	table := s.r.o.Topics()
+	part := &protocol.TopicConfigSerializeWrapper{DataVersion: table.DataVersion}
+	part.TopicConfigTable.Clear()
+	for name, cfg := range table.TopicConfigTable.All() {
+		if old, ok := s.told.TopicConfigTable.Get(name); !ok || old != cfg {
+			part.TopicConfigTable.Set(name, cfg)
+		}
+	}
+	if part.TopicConfigTable.Len() == 0 {
 		return nil
 	}
 	ch, err := s.r.o.Client.Channel(ctx, s.addr)
@@ -358,8 +363,10 @@ func (s *server) announce(ctx context.Context, part *protocol.TopicConfigSeriali
 	}
 	if err != nil {
 		s.r.o.Log.Info("name server does not take changed topics, it gets all of them", "namesrv", s.addr, "error", err)
+		return err
 	}
-	return err
+	s.told = table
+	return nil
 }
 
 // Unregister takes the broker out of the name servers' tables. Call it when Run has ended.

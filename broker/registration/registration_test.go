@@ -261,6 +261,24 @@ func TestChange(t *testing.T) {
 	})
 }
 
+// Two topics are created at the same moment: the first announcement already has the version of both, so it must bring
+// both. A 4.9 name server would pass over the second topic under a version that it has, for good.
+func TestChangesTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, "", nil, "n1")
+		n := c.servers["n1"]
+		n.expect("103 A,B")
+		c.add("New")
+		c.add("New2")
+		c.Changed([]string{"New"})
+		c.Changed([]string{"New2"})
+		n.expect("103 New,New2")
+		c.add("New")
+		c.Changed([]string{"New"})
+		n.expect("103 New")
+	})
+}
+
 // A name server that was restarted refuses single topics: it gets all of them at once.
 func TestRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
