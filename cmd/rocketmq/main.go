@@ -43,7 +43,7 @@ var commands = []command{
 	{"namesrv", "the name server (what bin/mqnamesrv runs)", runNamesrv},
 	{"broker", "the broker (what bin/mqbroker runs)", runBroker},
 	{"demo", "send and receive a few messages on a running server and say what happens", runDemo},
-	{"store", "look into a store directory: feed, dump", runStore},
+	{"store", "a store directory: check before a take-over, stat, verify, repair", runStore},
 	{"config", "explain a configuration file: config check FILE", runConfig},
 	{"version", "print the version", runVersion},
 }

@@ -4,6 +4,10 @@
 // Package inspect writes and prints store directories, in the forms of the tools that do the same with Java's store
 // code: Feed makes a directory of INPUT records, reproducible byte for byte, and Dump prints what a directory holds as
 // JSON lines. Equal lines mean that both implementations see the same.
+//
+// For operators it looks at directories without opening them as a store: Check before a take-over from Java, ReadStat,
+// and Verify, which walks over the log once and beside it over all queues and the index, whose entries are in the order
+// of their records. These three only read. Repair changes a directory, under its lock, and keeps what it replaces.
 package inspect
 
 import (

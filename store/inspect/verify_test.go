@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"rocketmq-go/store"
 )
 
 func verify(t *testing.T, dir string) *Report {
@@ -254,4 +256,27 @@ func firstFile(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return filepath.Join(dir, entries[0].Name())
+}
+
+func BenchmarkVerify(b *testing.B) {
+	f, err := os.Open(filepath.Join(lean, "feed-533", "inputs.jsonl.gz"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	o, err := ParseOptions(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	res, err := Feed(f, dir, o, func(int, store.PutStatus) {})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(res.MaxPhyOffset)
+	for b.Loop() {
+		if _, err := Verify(Place{Dir: dir}, VerifyOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
