@@ -50,29 +50,35 @@ func main() {
 }
 
 func run(ctx context.Context, s settings) error {
-	results := s.results
-	if results == "" {
-		work := s.work
-		if work == "" {
-			var err error
-			if work, err = os.MkdirTemp("", "rocketmq-mqadmin-"); err != nil {
-				return err
-			}
-		}
-		work, err := filepath.Abs(work)
-		if err != nil {
+	if s.results != "" {
+		return judge(s, s.results)
+	}
+	work := s.work
+	if work == "" {
+		var err error
+		if work, err = os.MkdirTemp("", "rocketmq-mqadmin-"); err != nil {
 			return err
 		}
-		results = filepath.Join(work, "out")
-		if err := collect(ctx, s, work, results); err != nil {
-			return fmt.Errorf("%w (logs in %s)", err, work)
-		}
-		if s.work == "" {
-			defer func() {
-				fmt.Println("outputs are in", results)
-			}()
-		}
 	}
+	work, err := filepath.Abs(work)
+	if err != nil {
+		return err
+	}
+	results := filepath.Join(work, "out")
+	if err = collect(ctx, s, work, results); err == nil {
+		err = judge(s, results)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; logs and outputs are in %s", err, work)
+	case s.work == "":
+		return os.RemoveAll(work)
+	}
+	return nil
+}
+
+// judge compares the outputs in a folder, or records their differences.
+func judge(s settings, results string) error {
 	golden, err := load(s.golden)
 	if err != nil {
 		return err
