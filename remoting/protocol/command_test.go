@@ -114,6 +114,9 @@ func TestDecodeRefuses(t *testing.T) {
 		{"no comma", rawFrame(JSON, `{"code":1 "flag":2}`), BadJSONHeader},
 		{"nested deeply", rawFrame(JSON, `{"x":`+deep), BadJSONHeader},
 		{"objects nested deeply", rawFrame(JSON, strings.Repeat(`{"x":`, 100_000)), BadJSONHeader},
+		{"1,025 extFields", rawFrame(JSON, manyFields(maxFields+1)), BadJSONHeader},
+		{"a million extFields, taken back", rawFrame(JSON, `{"extFields":{`+strings.Repeat(`"a":"1",`, 500_000)+strings.Repeat(`"a":null,`, 500_000)+`}}`), BadJSONHeader},
+		{"1,025 binary extFields", rawFrame(Binary, binaryFields(maxFields+1)), BadBinaryHeader},
 		{"binary too short", rawFrame(Binary, strings.Repeat("\x00", 20)), BadBinaryHeader},
 	}
 	for _, tt := range tests {
@@ -125,6 +128,26 @@ func TestDecodeRefuses(t *testing.T) {
 				t.Errorf("error %v, want kind %q", err, tt.kind)
 			}
 		})
+	}
+}
+
+func manyFields(n int) string {
+	return `{"extFields":{` + strings.Repeat(`"a":"1",`, n) + `}}`
+}
+
+func binaryFields(n int) string {
+	const entry = "\x00\x01a\x00\x00\x00\x011"
+	return strings.Repeat("\x00", 17) + string(binary.BigEndian.AppendUint32(nil, uint32(n*len(entry)))) + strings.Repeat(entry, n)
+}
+
+func TestDecodeMostFields(t *testing.T) {
+	for name, frame := range map[string][]byte{
+		"JSON": rawFrame(JSON, manyFields(maxFields)), "binary": rawFrame(Binary, binaryFields(maxFields)),
+	} {
+		var c Command
+		if err := c.Decode(frame); err != nil || len(c.Fields.List) != maxFields {
+			t.Errorf("%s: %d fields, %v", name, len(c.Fields.List), err)
+		}
 	}
 }
 

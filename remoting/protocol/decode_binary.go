@@ -44,8 +44,11 @@ func (c *Command) decodeBinary(header []byte) error {
 }
 
 func (f *Fields) decodeBinary(ext []byte) error {
-	for len(ext) > 0 {
+	for entries := 0; len(ext) > 0; entries++ {
 		f.Present = true
+		if entries == maxFields {
+			return frameErrorf(BadBinaryHeader, "more than %d extFields", maxFields)
+		}
 		if len(ext) < 2 {
 			return frameErrorf(BadBinaryHeader, "key length")
 		}

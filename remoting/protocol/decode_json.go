@@ -137,7 +137,11 @@ func (s *scanner) fields(f *Fields) error {
 		return nil
 	}
 	f.Present = true
+	entries := 0
 	return s.object(func(name string) error {
+		if entries++; entries > maxFields {
+			return s.errorf("more than %d extFields", maxFields)
+		}
 		v, ok, err := s.stringValue()
 		if err != nil {
 			return err

@@ -27,6 +27,10 @@ type Header interface {
 // Field is one entry of extFields.
 type Field struct{ Key, Value string }
 
+// maxFields bounds the extFields of a frame that is decoded. Real ones have a few dozen; looking for a name among
+// millions, which fit into a frame, would take the reader minutes.
+const maxFields = 1024
+
 // Fields are the extFields of one command in the order in which they stand on the wire.
 // The zero value is an absent map (Java null), which is printed differently from an empty one.
 type Fields struct {
