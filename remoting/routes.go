@@ -28,6 +28,9 @@ const (
 	Inline Mode = iota
 	// Pool is for handlers that may take long: in one of a bounded number of goroutines, with a copy of the request.
 	Pool
+	// Waiting is for handlers that wait for somebody else, such as a client that may be frozen: as Pool, but in a
+	// goroutine of its own, so that they do not keep the pool from its work.
+	Waiting
 )
 
 // Route is one line of a server's table of request codes.
@@ -48,6 +51,8 @@ type RoutesConfig struct {
 	Unsupported func(r *Request)
 	Workers     int // goroutines of the pool, default 4 × GOMAXPROCS
 	Queue       int // requests that wait for one, default 1024; more are answered with code 2
+	QueueBytes  int // of all requests of a mode that are not answered, default 64 MiB; a single one may be larger
+	Waiting     int // goroutines of Waiting handlers, default 256; more requests are answered with code 2
 	Log         *slog.Logger
 }
 
@@ -63,12 +68,24 @@ type Routes struct {
 	unknown map[int32]bool // logged already
 	workers int
 	queue   []*task
+	waiting int
+	bytes   [Waiting + 1]int // of the requests that are not answered
 	running sync.WaitGroup
 }
 
 type task struct {
 	route *Route
 	req   *Request
+	size  int
+}
+
+// sizeOf is about the memory that a copy of the request takes.
+func sizeOf(c *protocol.Command) int {
+	n := len(c.Body)
+	for _, f := range c.Fields.List {
+		n += len(f.Key) + len(f.Value)
+	}
+	return n
 }
 
 // overloaded is the answer of a Java server whose thread pool is full.
@@ -80,6 +97,8 @@ var overloaded = protocol.Response{
 func NewRoutes(cfg RoutesConfig, routes ...Route) *Routes {
 	cfg.Workers = orDefault(cfg.Workers, 4*runtime.GOMAXPROCS(0))
 	cfg.Queue = orDefault(cfg.Queue, 1024)
+	cfg.QueueBytes = orDefault(cfg.QueueBytes, 64<<20)
+	cfg.Waiting = orDefault(cfg.Waiting, 256)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -123,7 +142,7 @@ func (t *Routes) Dispatch(r *Request) {
 	switch {
 	case route.Raw != nil:
 		route.Raw(r)
-	case route.Mode == Pool:
+	case route.Mode != Inline:
 		t.enqueue(route, r)
 	default:
 		t.finish(r, route)
@@ -178,27 +197,50 @@ func (t *Routes) firstTime(code int32) bool {
 	return true
 }
 
-// enqueue copies the request for the pool.
+// enqueue copies the request for another goroutine.
 func (t *Routes) enqueue(route *Route, r *Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ctx.Err() != nil || t.workers == t.cfg.Workers && len(t.queue) >= t.cfg.Queue {
+	size, bytes := sizeOf(&r.Command), &t.bytes[route.Mode]
+	if t.ctx.Err() != nil || *bytes > 0 && *bytes+size > t.cfg.QueueBytes || t.full(route.Mode) {
 		r.Reply(&overloaded)
 		return
 	}
-	k := &task{route, &Request{Command: *r.Command.Clone(), Channel: r.Channel, Fast: r.Fast, responder: r.Detach()}}
-	if t.workers == t.cfg.Workers {
+	*bytes += size
+	k := &task{route, &Request{Command: *r.Command.Clone(), Channel: r.Channel, Fast: r.Fast, responder: r.Detach()}, size}
+	switch {
+	case route.Mode == Waiting:
+		t.waiting++
+		t.running.Go(func() { t.wait(k) })
+	case t.workers == t.cfg.Workers:
 		t.queue = append(t.queue, k)
-		return
+	default:
+		t.workers++
+		t.running.Go(func() { t.work(k) })
 	}
-	t.workers++
-	t.running.Go(func() { t.work(k) })
+}
+
+// full tells that no more requests of a mode are taken. t.mu is held.
+func (t *Routes) full(m Mode) bool {
+	if m == Waiting {
+		return t.waiting >= t.cfg.Waiting
+	}
+	return t.workers == t.cfg.Workers && len(t.queue) >= t.cfg.Queue
+}
+
+func (t *Routes) wait(k *task) {
+	t.run(k)
+	t.mu.Lock()
+	t.waiting--
+	t.bytes[Waiting] -= k.size
+	t.mu.Unlock()
 }
 
 func (t *Routes) work(k *task) {
 	for k != nil {
 		t.run(k)
 		t.mu.Lock()
+		t.bytes[Pool] -= k.size
 		k = nil
 		if len(t.queue) > 0 {
 			k, t.queue = t.queue[0], t.queue[1:]

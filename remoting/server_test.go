@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,6 +191,86 @@ func TestDetach(t *testing.T) {
 }
 
 // The pool takes Workers and Queue requests; the next is refused, and the connection stays usable.
+// Handlers that wait for a client which does not answer keep nobody else waiting, and are bounded themselves.
+func TestWaitingLeavesThePoolAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := NewRoutes(RoutesConfig{Workers: 1, Waiting: 20},
+			Route{Code: 1, Mode: Waiting, Handle: func(ctx context.Context, r *Request) (*protocol.Response, error) {
+				<-ctx.Done()
+				return &protocol.Response{}, nil
+			}},
+			Route{Code: 2, Mode: Pool, Handle: echo})
+		s := NewServer(ServerConfig{Dispatcher: table})
+		c := pipeClient(t, s, ClientConfig{})
+		var busy atomic.Int32
+		for range 25 {
+			go func() {
+				if a, err := c.Call(context.Background(), "x", protocol.NewRequest(1, nil, nil)); err == nil && a.Code == protocol.RespSystemBusy {
+					busy.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if busy.Load() != 5 {
+			t.Errorf("%d requests were refused", busy.Load())
+		}
+		begin := time.Now()
+		if a, err := c.Call(t.Context(), "x", protocol.NewRequest(2, nil, []byte("quick"))); err != nil || string(a.Body) != "quick" || time.Since(begin) != 0 {
+			t.Error(a, err, time.Since(begin))
+		}
+		table.Close()
+		c.Close()
+		s.Close()
+	})
+}
+
+// What waits for the pool is bounded in bytes too: a frame may have 16 MiB.
+func TestPoolIsBoundedInBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		table := NewRoutes(RoutesConfig{Workers: 1, QueueBytes: 1000}, Route{Code: 1, Mode: Pool, Handle: func(_ context.Context, r *Request) (*protocol.Response, error) {
+			<-gate
+			return &protocol.Response{}, nil
+		}})
+		s := NewServer(ServerConfig{Dispatcher: table})
+		c := pipeClient(t, s, ClientConfig{})
+		ask := func(size int, codes chan<- int32) {
+			cmd := protocol.NewRequest(1, nil, nil)
+			cmd.Fields.Add("f", string(make([]byte, size-1)))
+			a, err := c.Call(t.Context(), "x", cmd)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			codes <- a.Code
+		}
+		for _, step := range []struct{ first, later, want int }{{2000, 100, 1}, {100, 300, 4}, {100, 100, 10}} {
+			codes := make(chan int32, 20)
+			go ask(step.first, codes)
+			synctest.Wait()
+			for range 10 {
+				go ask(step.later, codes)
+			}
+			synctest.Wait()
+			close(gate)
+			taken := 0
+			for range 11 {
+				if <-codes == 0 {
+					taken++
+				}
+			}
+			if taken != step.want {
+				t.Errorf("%+v: %d requests were taken", step, taken)
+			}
+			gate = make(chan struct{})
+			synctest.Wait()
+		}
+		c.Close()
+		s.Close()
+		table.Close()
+	})
+}
+
 func TestPoolIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})

@@ -233,9 +233,9 @@ func (s *Services) tools() []remoting.Route {
 		inline(protocol.ReqDeleteExpiredCommitlog, cleaning.order(store.CleanCommitLog)),
 
 		pooled(protocol.ReqInvokeBrokerToResetOffset, tools.reset),
-		{Code: protocol.ReqInvokeBrokerToGetConsumerStatus, Handle: tools.status, Mode: remoting.Pool},
-		{Code: protocol.ReqGetConsumerRunningInfo, Handle: tools.runningInfo, Mode: remoting.Pool},
-		{Code: protocol.ReqConsumeMessageDirectly, Handle: tools.consumeDirectly, Mode: remoting.Pool},
+		{Code: protocol.ReqInvokeBrokerToGetConsumerStatus, Handle: tools.status, Mode: remoting.Waiting},
+		{Code: protocol.ReqGetConsumerRunningInfo, Handle: tools.runningInfo, Mode: remoting.Waiting},
+		{Code: protocol.ReqConsumeMessageDirectly, Handle: tools.consumeDirectly, Mode: remoting.Waiting},
 	}
 }
 
