@@ -214,7 +214,9 @@ func (c *Consumers) Closed(ch remoting.Channel) {
 	rules := c.o.Rules()
 	var leaves []left
 	c.mu.Lock()
-	for _, g := range append([]*ConsumerGroup(nil), c.of[ch]...) {
+	groups := c.of[ch]
+	delete(c.of, ch) // at once: a client may have sent a great many
+	for _, g := range groups {
 		leaves = append(leaves, c.leaveLocked(g, ch, true, rules))
 	}
 	c.mu.Unlock()

@@ -93,7 +93,7 @@ func (p *Producers) Unregister(ch remoting.Channel, group string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if g := p.groups[group]; g != nil {
-		p.leaveLocked(g, ch)
+		p.leaveLocked(ch, g)
 	}
 }
 
@@ -101,29 +101,33 @@ func (p *Producers) Unregister(ch remoting.Channel, group string) {
 func (p *Producers) Closed(ch remoting.Channel) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, g := range slices.Clone(p.of[ch]) {
-		p.leaveLocked(g, ch)
-	}
+	p.leaveLocked(ch, slices.Clone(p.of[ch])...)
 }
 
-func (p *Producers) leaveLocked(g *producerGroup, ch remoting.Channel) {
-	at := g.index(ch)
-	if at < 0 {
-		return
+// leaveLocked takes a connection out of groups. A client may have sent hundreds of thousands: each is looked at once.
+func (p *Producers) leaveLocked(ch remoting.Channel, groups ...*producerGroup) {
+	left := make(map[*producerGroup]bool, len(groups))
+	var ids []string
+	for _, g := range groups {
+		if at := g.index(ch); at >= 0 {
+			ids = append(ids, g.members[at].ClientID)
+			g.members = slices.Delete(g.members, at, at+1)
+			left[g] = true
+			if len(g.members) == 0 {
+				delete(p.groups, g.name)
+			}
+		}
 	}
-	left := g.members[at]
-	g.members = slices.Delete(g.members, at, at+1)
-	if len(g.members) == 0 {
-		delete(p.groups, g.name)
-	}
-	rest := slices.DeleteFunc(p.of[ch], func(x *producerGroup) bool { return x == g })
+	rest := slices.DeleteFunc(p.of[ch], func(x *producerGroup) bool { return left[x] })
 	if len(rest) > 0 {
 		p.of[ch] = rest
 		return
 	}
 	delete(p.of, ch)
-	if c := p.clients[left.ClientID]; c != nil && c.Channel == ch {
-		delete(p.clients, left.ClientID)
+	for _, id := range ids {
+		if c := p.clients[id]; c != nil && c.Channel == ch {
+			delete(p.clients, id)
+		}
 	}
 }
 
@@ -214,19 +218,22 @@ func (p *Producers) Run(ctx context.Context) error {
 // Scan drops members that have been silent for too long and closes their connections.
 func (p *Producers) Scan() {
 	now := p.o.Now()
-	var silent []remoting.Channel
+	silent := map[remoting.Channel][]*producerGroup{}
 	p.mu.Lock()
 	for _, g := range p.groups {
-		for _, m := range slices.Clone(g.members) {
+		for _, m := range g.members {
 			if m.silent(now) > producerExpiry {
-				p.o.Log.Warn("producer silent for too long, connection closed", "group", g.name, "client", m.Channel.RemoteAddr())
-				silent = append(silent, m.Channel)
-				p.leaveLocked(g, m.Channel)
+				silent[m.Channel] = append(silent[m.Channel], g)
 			}
 		}
 	}
+	for ch, groups := range silent {
+		p.leaveLocked(ch, groups...)
+	}
 	p.mu.Unlock()
-	for _, ch := range silent {
+	for ch, groups := range silent {
+		p.o.Log.Warn("producer silent for too long, connection closed", "group", groups[0].name, "groups", len(groups),
+			"client", ch.RemoteAddr())
 		ch.Close()
 	}
 }
