@@ -37,10 +37,12 @@ func split(expression string) ([]string, error) {
 		return nil, nil
 	}
 	var tags []string
+	seen := map[string]bool{}
 	for part := range strings.SplitSeq(expression, "||") {
 		// Java's trim: everything up to and including the blank.
 		part = strings.TrimFunc(part, func(r rune) bool { return r <= ' ' })
-		if part != "" && !slices.Contains(tags, part) {
+		if part != "" && !seen[part] {
+			seen[part] = true
 			tags = append(tags, part)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"rocketmq-go/message"
 	"rocketmq-go/remoting/protocol"
@@ -69,6 +70,19 @@ func TestTagsNegativeHash(t *testing.T) {
 	m, err := Tags(tag)
 	if err != nil || code(tag) != -1<<31 || !m.MatchUnit(-1<<31) || !m.MatchUnit(1<<31) {
 		t.Error(code(tag), err)
+	}
+}
+
+// An expression may fill a frame; reading it must not take time in proportion to the square of its tags.
+func TestVeryManyTags(t *testing.T) {
+	var b strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&b, "%d||", i)
+	}
+	begin := time.Now()
+	m, err := Tags(b.String())
+	if took := time.Since(begin); err != nil || took > 5*time.Second || !m.MatchUnit(code("299999")) {
+		t.Error(err, took)
 	}
 }
 
