@@ -23,7 +23,9 @@ for part in ${@:-java533 java497 compat mixed}; do
   case $part in
     java533) run --server ours --client java533 || failed=1 ;;
     java497) run --server ours --client java497 || failed=1 ;;
-    compat) run --server ours --compat 4.9.7 --client java497 || failed=1 ;;
+    compat)
+      run --server ours --compat 4.9.7 --client java497 || failed=1
+      run --server ours --compat 4.9.7 --client java533 || failed=1 ;;
     mixed)
       run --namesrv-kind ours --broker-kind apache-5.3.3 --client go --cases $lean || failed=1
       run --namesrv-kind apache-5.3.3 --broker-kind ours --client go --cases $lean || failed=1 ;;

@@ -125,7 +125,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	var known map[string]string
 	if s.brokerKind == "ours" {
-		if known, err = readKnown(filepath.Join(s.root, "conformance", "known-differences.txt"), client); err != nil {
+		name := client
+		if s.compat != "" {
+			name += "@" + s.compat
+		}
+		if known, err = readKnown(filepath.Join(s.root, "conformance", "known-differences.txt"), name); err != nil {
 			return err
 		}
 	}

@@ -131,7 +131,7 @@ func apacheJars(ctx context.Context, root, version string) (string, error) {
 	}
 	part := fmt.Sprintf("%s.%d.part", dir, os.Getpid()) // renamed when complete: an interrupted download never counts
 	defer os.RemoveAll(part)
-	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-f", filepath.Join(root, "conformance", "apache", "pom.xml"),
+	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-Dstyle.color=never", "-f", filepath.Join(root, "conformance", "apache", "pom.xml"),
 		"dependency:copy-dependencies", "-DoutputDirectory="+part, "-Drocketmq.version="+version)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {

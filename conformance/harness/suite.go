@@ -39,7 +39,7 @@ func prepareSuite(ctx context.Context, s settings, client string) (suite, error)
 	}
 	dir := filepath.Join(s.root, "conformance", "javaclient")
 	target := filepath.Join(dir, "target", version)
-	err := build(ctx, dir, "mvn", "-B", "-q", "package", "-Drocketmq.version="+version)
+	err := build(ctx, dir, "mvn", "-B", "-q", "-Dstyle.color=never", "package", "-Drocketmq.version="+version)
 	return suite{argv: slices.Concat([]string{"java"}, javaOptions, []string{
 		"-cp", filepath.Join(target, "classes") + ":" + filepath.Join(target, "lib", "*"), "rocketmqgo.conformance.Main",
 	})}, err

@@ -136,7 +136,7 @@ func compare(w io.Writer, wantName string, want table, gotName string, got table
 	return nil
 }
 
-// readKnown reads the known differences of a client: lines of client, case and reason; # starts a comment.
+// readKnown reads the known differences of a client (CLIENT or CLIENT@COMPAT): lines of client, case and reason; # starts a comment.
 func readKnown(file, client string) (map[string]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
