@@ -26,7 +26,10 @@ const calls = "calls"
 
 var blanks = regexp.MustCompile(`\s+`)
 
-func load(dir string) (map[string]*output, error) {
+// routePoll is the call with which 4.x tools look for routes in the background, if they run long enough.
+const routePoll = "<NS> 105 -> 0"
+
+func load(dir, version string) (map[string]*output, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
 		return nil, err
@@ -40,7 +43,11 @@ func load(dir string) (map[string]*output, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[strings.TrimSuffix(filepath.Base(file), ".txt")] = parse(string(text))
+		o := parse(string(text))
+		if strings.HasPrefix(version, "4.") {
+			o.parts[calls] = slices.DeleteFunc(o.parts[calls], func(line string) bool { return line == routePoll })
+		}
+		all[strings.TrimSuffix(filepath.Base(file), ".txt")] = o
 	}
 	return all, nil
 }
@@ -142,6 +149,8 @@ func report(w io.Writer, version string, golden, got map[string]*output, known *
 			same++
 		case k == nil:
 			fail("%s\n    %s", name, strings.Join(diff, "\n    "))
+		case len(diff) == 0 && k.timing():
+			same++
 		case len(diff) == 0:
 			fail("%s is the same: take it off the list of known differences (%s)", name, k.reason)
 		case len(k.lines) > 0 && !slices.Equal(diff, k.lines):

@@ -77,6 +77,7 @@ func TestReport(t *testing.T) {
 		{"of another version", "4.9.7 changed reason\n", "FAIL changed\n"},
 		{"known otherwise", "5.3.3 changed reason\n\t+ y\n", "FAIL changed differs in another way"},
 		{"known, the same", "5.3.3 changed reason\n5.3.3 same reason\n", "FAIL same is the same"},
+		{"timing, the same", "5.3.3 changed reason\n5.3.3 same timing: of a row\n", ""},
 		{"known, not there", "5.3.3 changed reason\n5.3.3 gone reason\n", "FAIL gone is on the list"},
 	} {
 		known, err := parseKnown("# head\n" + c.known)

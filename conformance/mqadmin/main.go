@@ -79,11 +79,11 @@ func run(ctx context.Context, s settings) error {
 
 // judge compares the outputs in a folder, or records their differences.
 func judge(s settings, results string) error {
-	golden, err := load(s.golden)
+	golden, err := load(s.golden, s.version)
 	if err != nil {
 		return err
 	}
-	got, err := load(results)
+	got, err := load(results, s.version)
 	if err != nil {
 		return err
 	}
