@@ -15,6 +15,7 @@ import (
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/offset"
 	"rocketmq-go/broker/topic"
+	"rocketmq-go/compat"
 	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/config"
 	"rocketmq-go/remoting"
@@ -29,6 +30,7 @@ import (
 //	                                       passed on to the clients over the connections they have opened
 type consumerTools struct {
 	config    func() *config.BrokerValues
+	profile   *compat.Profile
 	store     Store
 	topics    *topic.Table
 	groups    *group.Table
@@ -209,22 +211,39 @@ func (c *consumerTools) runningInfo(ctx context.Context, r *remoting.Request) (*
 	if err != nil {
 		return nil, err
 	}
-	return c.passOn(ctx, r, h.ConsumerGroup.V, h.ClientID.V)
+	member, err := c.member(h.ConsumerGroup.V, h.ClientID.V)
+	if err != nil {
+		return nil, err
+	}
+	return c.passOn(ctx, h.ConsumerGroup.V, member, &protocol.Command{Code: r.Code, Fields: r.Fields, Body: r.Body})
 }
 
+// consumeDirectly gives the client the message, and says what it would know from a pull.
 func (c *consumerTools) consumeDirectly(ctx context.Context, r *remoting.Request) (*protocol.Response, error) {
 	h, err := remoting.ParseHeader[protocol.ConsumeMessageDirectlyResultRequestHeader](r)
 	if err != nil {
 		return nil, err
 	}
-	if h.BrokerName.Set {
-		// The client shall not look the message up itself.
-		phyOffset, ok := offsetOf(h.MsgID.V)
-		if record, found := c.store.Record(nil, phyOffset, 0); ok && found {
-			r.Body = record
-		}
+	member, err := c.member(h.ConsumerGroup.V, h.ClientID.V)
+	if err != nil {
+		return nil, err
 	}
-	return c.passOn(ctx, r, h.ConsumerGroup.V, h.ClientID.V)
+	phyOffset, ok := offsetOf(h.MsgID.V)
+	record, found := c.store.Record(nil, phyOffset, 0)
+	if !ok || !found {
+		return nil, protocol.Errorf(protocol.RespSystemError, "no message %s in this broker", h.MsgID.V)
+	}
+	own := *h
+	own.BrokerName = protocol.Some(c.config().BrokerName)
+	if t := c.topics.Get(h.Topic.V); t != nil && c.profile.SysFlags {
+		own.TopicSysFlag = protocol.Some(t.TopicSysFlag)
+	}
+	if g := c.groups.Get(h.ConsumerGroup.V); g != nil && c.profile.SysFlags {
+		own.GroupSysFlag = protocol.Some(g.GroupSysFlag)
+	}
+	cmd := &protocol.Command{Code: r.Code, Body: record}
+	own.AppendFields(&cmd.Fields)
+	return c.passOn(ctx, h.ConsumerGroup.V, member, cmd)
 }
 
 // offsetOf is the physical offset at the end of an offset message id.
@@ -236,9 +255,8 @@ func offsetOf(id string) (int64, bool) {
 	return int64(offset), err == nil
 }
 
-// passOn sends a request to one client and answers what that answers.
-func (c *consumerTools) passOn(ctx context.Context, r *remoting.Request, name, clientID string) (*protocol.Response, error) {
-	var member *client.Client
+// member is the client of a group that a request names.
+func (c *consumerTools) member(name, clientID string) (member *client.Client, err error) {
 	if g := c.consumers.Group(name); g != nil {
 		member = g.Client(clientID)
 	}
@@ -249,13 +267,17 @@ func (c *consumerTools) passOn(ctx context.Context, r *remoting.Request, name, c
 		return nil, protocol.Errorf(protocol.RespSystemError,
 			"The Consumer <%s> Version <%d> too low to finish, please upgrade it to V3_1_8_SNAPSHOT", clientID, member.Version)
 	}
-	cmd := &protocol.Command{Code: r.Code, Fields: r.Fields, Body: r.Body}
+	return member, nil
+}
+
+// passOn sends a request to a client and answers what that answers.
+func (c *consumerTools) passOn(ctx context.Context, group string, member *client.Client, cmd *protocol.Command) (*protocol.Response, error) {
 	answer, err := c.call(ctx, member, cmd)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, protocol.Errorf(protocol.RespConsumeMsgTimeout, "consumer <%s> <%s> Timeout: %s", name, clientID, err)
+		return nil, protocol.Errorf(protocol.RespConsumeMsgTimeout, "consumer <%s> <%s> Timeout: %s", group, member.ClientID, err)
 	case err != nil:
-		return nil, protocol.Errorf(protocol.RespSystemError, "invoke consumer <%s> <%s> Exception: %s", name, clientID,
+		return nil, protocol.Errorf(protocol.RespSystemError, "invoke consumer <%s> <%s> Exception: %s", group, member.ClientID,
 			strings.TrimSpace(err.Error()))
 	}
 	return &protocol.Response{

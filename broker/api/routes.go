@@ -189,7 +189,7 @@ func (s *Services) tools() []remoting.Route {
 	}
 	cleaning := &cleaning{store: s.Store, topics: s.Topics, log: s.Log}
 	tools := &consumerTools{
-		config: values, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
+		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets, consumers: s.Consumers,
 		log: s.Log,
 	}
 	return []remoting.Route{

@@ -272,13 +272,25 @@ func TestRelays(t *testing.T) {
 	c.online("me@1", "G", "T")
 	message := b.must(protocol.ReqViewMessageByID, nil, "offset", "0")
 	got := b.call(protocol.ReqConsumeMessageDirectly, nil, "consumerGroup", "G", "clientId", "me@1", "topic", "T",
-		"brokerName", "x", "msgId", "7F000001000027100000000000000000")
+		"msgId", "7F000001000027100000000000000000")
 	expect(t, got, 1, "not today")
 	if string(got.Body) != `{"consumeResult":"CR_LATER"}` {
 		t.Errorf("309: %s", got.Body)
 	}
-	if asked := <-consume; string(asked.Body) != string(message.Body) {
+	asked := <-consume
+	if string(asked.Body) != string(message.Body) {
 		t.Errorf("309 reached the client with %q instead of the message", asked.Body)
+	}
+	for field, want := range map[string]string{
+		"brokerName": brokerName(b), "topicSysFlag": "0", "groupSysFlag": "0", "msgId": "7F000001000027100000000000000000",
+	} {
+		if v, _ := asked.Fields.Get(field); v != want {
+			t.Errorf("309 reached the client with %s %q, want %q", field, v, want)
+		}
+	}
+	for _, id := range []string{"7F000001000027100000000000FFFFFF", "x"} {
+		expect(t, b.call(protocol.ReqConsumeMessageDirectly, nil, "consumerGroup", "G", "clientId", "me@1", "msgId", id), 1,
+			"no message "+id+" in this broker")
 	}
 	got = b.must(protocol.ReqInvokeBrokerToGetConsumerStatus, nil, "topic", "T", "group", "G")
 	if string(got.Body) != `{"consumerTable":{"me@1":{{"brokerName":"b","queueId":0,"topic":"T"}:5}},"messageQueueTable":{}}` {
