@@ -242,3 +242,13 @@ func clusterInfo(addr string) (string, error) {
 	}
 	return string(answer[head:]), nil
 }
+
+// fetchJars brings the jars of the named releases onto this machine.
+func fetchJars(ctx context.Context, releases []string) error {
+	for _, release := range releases {
+		if _, err := apacheJars(ctx, ".", release); err != nil {
+			return err
+		}
+	}
+	return nil
+}
