@@ -18,7 +18,7 @@ was probably meant. Exit code 0: the server starts with it and every key is unde
 
 func runConfig(_ context.Context, e env) int {
 	switch {
-	case len(e.args) == 1 && (e.args[0] == "-h" || e.args[0] == "--help"):
+	case wantsHelp(e.args):
 		fmt.Fprint(e.stdout, configUsage)
 		return exitOK
 	case len(e.args) < 2 || len(e.args) > 3 || e.args[0] != "check":

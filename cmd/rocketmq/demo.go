@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"rocketmq-go/admin/client"
+	"rocketmq-go/remoting/protocol"
 )
 
 const (
@@ -36,16 +37,31 @@ func runDemo(ctx context.Context, e env) int {
 	if code, finished := fs.parse(); finished {
 		return code
 	}
+	if code, finished := fs.noMore(); finished {
+		return code
+	}
 	d := demo{
 		env: e, key: fmt.Sprintf("demo-%d", time.Now().UnixMilli()), next: map[client.Queue]int64{},
 		client: client.New(client.Options{Namesrv: strings.Split(*namesrv, ";"), Group: demoGroup}),
 	}
 	defer d.client.Close()
 	if err := d.run(ctx); err != nil {
-		fmt.Fprintf(e.stderr, "%s: %v (is a server running at %s? 'make run' starts one)\n", name, err, *namesrv)
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		fmt.Fprintf(e.stderr, "%s: %s%s\n", name, text, demoHint(err, *namesrv))
 		return exitFailed
 	}
 	return exitOK
+}
+
+func demoHint(err error, namesrv string) string {
+	refusal := (*protocol.Error)(nil)
+	switch {
+	case !errors.As(err, &refusal):
+		return fmt.Sprintf(" (is a server running at %s? 'make run' starts one)", namesrv)
+	case refusal.Code == protocol.RespTopicNotExist:
+		return fmt.Sprintf(" (has a broker that creates topics registered at %s?)", namesrv)
+	}
+	return ""
 }
 
 func defaultNamesrv(e env) string {
@@ -76,7 +92,7 @@ func (d *demo) run(ctx context.Context) error {
 		if m.DelayLevel != "" {
 			what = "sent with delay level " + m.DelayLevel
 		}
-		fmt.Fprintf(d.stdout, "%-26s %-18q to queue %d of %s, id %s\n", what, m.Body, at.Queue.ID, at.Queue.Broker, at.OffsetID)
+		fmt.Fprintf(d.stdout, "%-26s %-18q to queue %d of broker %s, id %s\n", what, m.Body, at.Queue.ID, at.Queue.Broker, at.OffsetID)
 		sent[string(m.Body)] = true
 	}
 	if err := d.receive(ctx, sent); err != nil {
@@ -87,7 +103,7 @@ func (d *demo) run(ctx context.Context) error {
 			return err
 		}
 	}
-	fmt.Fprintf(d.stdout, "All messages came back; the offsets of group %s are stored.\n", demoGroup)
+	fmt.Fprintf(d.stdout, "All messages of topic %s came back; the offsets of group %s are stored.\n", demoTopic, demoGroup)
 	return nil
 }
 

@@ -6,6 +6,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -24,6 +25,27 @@ func newFlags(name, synopsis string, e env) *flagSet {
 		fmt.Fprintf(e.stdout, "usage: %s\n\n%s", synopsis, fs.FlagUsages())
 	}
 	return &flagSet{FlagSet: fs, env: e}
+}
+
+// wantsHelp is for commands without a flag set.
+func wantsHelp(args []string) bool {
+	return slices.Contains(args, "-h") || slices.Contains(args, "--help")
+}
+
+// noMore refuses arguments that are no options.
+func (f *flagSet) noMore() (code int, finished bool) {
+	if f.NArg() == 0 {
+		return 0, false
+	}
+	fmt.Fprintf(f.env.stderr, "%s: %q is no option; '%s -h' lists them\n", f.Name(), f.Arg(0), f.Name())
+	return exitUsage, true
+}
+
+// ignoreMore says that arguments which are no options have no effect, as with the Java launchers.
+func (f *flagSet) ignoreMore() {
+	for _, a := range f.Args() {
+		fmt.Fprintf(f.env.stderr, "%s: WARN %q has no effect: configuration keys go into the file of -c\n", f.Name(), a)
+	}
 }
 
 // parse returns the exit code and true when the command is finished already (help, bad usage).

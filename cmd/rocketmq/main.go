@@ -62,6 +62,9 @@ func dispatch(ctx context.Context, e env) int {
 	}
 	name := e.args[0]
 	e.args = e.args[1:]
+	if name == "help" && len(e.args) > 0 {
+		name, e.args = e.args[0], append(e.args[1:len(e.args):len(e.args)], "-h")
+	}
 	for _, c := range commands {
 		if c.name == name {
 			return c.run(ctx, e)
@@ -71,6 +74,8 @@ func dispatch(ctx context.Context, e env) int {
 	case "help", "-h", "--help":
 		usage(e.stdout)
 		return exitOK
+	case "-v", "--version":
+		return runVersion(ctx, e)
 	}
 	fmt.Fprintf(e.stderr, "rocketmq: no sub-command %q\n\n", name)
 	usage(e.stderr)

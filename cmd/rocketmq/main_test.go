@@ -189,8 +189,8 @@ func TestStartFails(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"name server's port in use": {standalone("--store", t.TempDir(), "--listen-port", "0", "--namesrv-port", nsPort), []string{nsPort, "listenPort"}},
-		"broker's port in use":      {standalone("--store", t.TempDir(), "--listen-port", brokerPort, "--namesrv-port", "0"), []string{brokerPort, "listenPort"}},
+		"name server's port in use": {standalone("--store", t.TempDir(), "--listen-port", "0", "--namesrv-port", nsPort), []string{nsPort, "--namesrv-port"}},
+		"broker's port in use":      {standalone("--store", t.TempDir(), "--listen-port", brokerPort, "--namesrv-port", "0"), []string{brokerPort, "--listen-port"}},
 		"store in use":              {standalone("--store", store, "--listen-port", "0", "--namesrv-port", "0"), []string{store, "lock"}},
 		"store is a file":           {standalone("--store", file, "--listen-port", "0", "--namesrv-port", "0"), []string{file}},
 		"bad --set":                 {standalone("--set", "x"), []string{"--set"}},
@@ -221,6 +221,12 @@ func TestUsage(t *testing.T) {
 		{"help", exitOK, "standalone"},
 		{"nonsense", exitUsage, `no sub-command "nonsense"`},
 		{"version", exitOK, "rocketmq "},
+		{"--version", exitOK, "rocketmq "},
+		{"help broker", exitOK, "--configFile"},
+		{"config check -h", exitOK, "config check"},
+		{"store dump -h", exitOK, "dump DIR"},
+		{"standalone nonsense", exitUsage, "nonsense"},
+		{"demo nonsense", exitUsage, "nonsense"},
 		{"broker -h", exitOK, "--configFile"},
 		{"broker --nonsense", exitUsage, "nonsense"},
 		{"store", exitUsage, "feed INPUTS"},
@@ -230,6 +236,7 @@ func TestUsage(t *testing.T) {
 		{"broker -m", exitOK, "autoCreateTopicEnable"},
 		{"broker -c /nonexistent/broker.conf", 255, "/nonexistent/broker.conf"},
 		{"broker -n abc", 253, "abc"},
+		{"broker -m autoCreateTopicEnable=false", exitOK, `"autoCreateTopicEnable=false" has no effect`},
 	} {
 		p := run(t, strings.Fields(c.args)...)
 		if code := p.wait(t); code != c.code || !strings.Contains(p.out.String()+p.err.String(), c.want) {

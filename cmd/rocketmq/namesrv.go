@@ -19,6 +19,7 @@ func runNamesrv(ctx context.Context, e env) int {
 	if code, finished := fs.parse(); finished {
 		return code
 	}
+	fs.ignoreMore()
 	log, err := l.logger(e.stderr)
 	if err != nil {
 		return fail(e, name, err)

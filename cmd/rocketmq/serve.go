@@ -94,20 +94,24 @@ func fail(e env, what string, err error) int {
 		return exit.Code
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
-	fmt.Fprintf(e.stderr, "%s: %s%s\n", what, text, remedy(err))
+	fmt.Fprintf(e.stderr, "%s: %s%s\n", what, text, remedy(what, err))
 	return exitFailed
 }
 
-func remedy(err error) string {
+func remedy(what string, err error) string {
+	port, place := "listenPort", "storePathRootDir"
+	if what == "rocketmq standalone" {
+		port, place = "--namesrv-port or --listen-port", "--store"
+	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return " (another server has this port: stop it, or choose another with listenPort)"
+		return " (another server has this port: stop it, or choose another with " + port + ")"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		return " (give this user the right to it, or choose another place with storePathRootDir)"
+		return " (give this user the right to it, or choose another place with " + place + ")"
 	case errors.Is(err, syscall.EROFS):
-		return " (the file system is read-only: choose another place with storePathRootDir)"
+		return " (the file system is read-only: choose another place with " + place + ")"
 	case errors.Is(err, syscall.ENOSPC):
-		return " (the disk is full: free some space, or choose another place with storePathRootDir)"
+		return " (the disk is full: free some space, or choose another place with " + place + ")"
 	}
 	return ""
 }

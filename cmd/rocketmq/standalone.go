@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -40,6 +41,9 @@ func runStandalone(ctx context.Context, e env) int {
 	s.bindOwn(fs.FlagSet)
 	s.changed = fs.Changed
 	if code, finished := fs.parse(); finished {
+		return code
+	}
+	if code, finished := fs.noMore(); finished {
 		return code
 	}
 	log, err := s.logger(e.stderr)
@@ -112,8 +116,16 @@ func (s *standalone) announce(e env, ns *namesrv.Server, b *broker.Broker, v *co
   broker       %s (fast port %d)
   store        %s
   %s
-Next: rocketmq demo -n %s
-`, reachable(ns.Addr()), reachable(b.Addr()), b.FastAddr().Port(), store, clientAddress(b, v.BrokerIP1), reachable(ns.Addr()))
+Next: %s demo -n %s
+`, reachable(ns.Addr()), reachable(b.Addr()), b.FastAddr().Port(), store, clientAddress(b, v.BrokerIP1), calledAs(), reachable(ns.Addr()))
+}
+
+// calledAs is how this binary was called, so that what is printed can be pasted.
+func calledAs() string {
+	if filepath.Base(os.Args[0]) == "rocketmq" {
+		return os.Args[0]
+	}
+	return "rocketmq"
 }
 
 func (s *standalone) namesrvOptions(e env) config.Options {

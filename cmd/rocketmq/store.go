@@ -70,6 +70,10 @@ func runStore(_ context.Context, e env) int {
 			return c.run(newStoreRun(c, e))
 		}
 	}
+	if wantsHelp(args) {
+		fmt.Fprint(e.stdout, storeUsage)
+		return exitOK
+	}
 	switch name {
 	case "feed":
 		return inspect.FeedCommand(args, e.stdout, e.stderr)
