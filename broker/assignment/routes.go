@@ -20,6 +20,7 @@ const (
 	fresh      = 30 * time.Second // how long a route is taken for true, as in Java
 	askTimeout = 3 * time.Second
 	maxRoutes  = 4096
+	maxQueues  = 65536 // of a topic on one broker; no topic of ours has more
 	permRead   = 4
 )
 
@@ -111,7 +112,7 @@ func (r *Routes) askOne(ctx context.Context, addr, topic string) ([]protocol.Mes
 		if d.Perm&permRead == 0 {
 			continue
 		}
-		for id := range max(d.ReadQueueNums, 0) {
+		for id := range min(max(d.ReadQueueNums, 0), maxQueues) {
 			queues = append(queues, protocol.MessageQueue{Topic: topic, BrokerName: d.BrokerName, QueueID: id})
 		}
 	}

@@ -140,12 +140,18 @@ func (p *Pipeline) again(e *Entry, r *message.Record, g *protocol.SubscriptionGr
 		if level == 0 {
 			level = 3 + e.ReconsumeTimes
 		}
-		e.Topic, e.QueueID = t.TopicName, randomQueue(g.RetryQueueNums)
+		e.Topic, e.QueueID = t.TopicName, randomQueue(retryQueues(g, t))
 	}
 	e.Props.Set(message.PropDelay, strconv.Itoa(int(level)))
 	e.ReconsumeTimes++
 	e.StoreHost = b.StoreHost
 	e.PreparedTransactionOffset = 0
+}
+
+// retryQueues is how many queues of a group's retry topic are used. The group may have been given more than its topic
+// has, and nobody reads those; Java loses messages there.
+func retryQueues(g *protocol.SubscriptionGroupConfig, t *protocol.TopicConfig) int32 {
+	return max(min(g.RetryQueueNums, t.ReadQueueNums), 1)
 }
 
 // IsRetry tells whether a topic is a retry topic.

@@ -8,6 +8,10 @@ import "rocketmq-go/remoting/protocol"
 // MaxNameLength is the longest topic name that a request may use. (The store takes 255 from the broker itself.)
 const MaxNameLength = 127
 
+// MaxQueues is how many queues a topic may have. Java has no limit, and is brought down by two requests: one that makes a
+// topic of 2,147,483,647 queues, and one that asks for its statistics.
+const MaxQueues = 65536
+
 // legal are the bytes of topic and group names.
 var legal = func() (t [256]bool) {
 	for c := 'a'; c <= 'z'; c++ {

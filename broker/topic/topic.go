@@ -116,6 +116,7 @@ func (t *Table) Intern(name string) string {
 
 func newConfig(name string, queues, perm int32) *protocol.TopicConfig {
 	cfg := protocol.NewTopicConfig()
+	queues = min(queues, MaxQueues)
 	cfg.TopicName, cfg.ReadQueueNums, cfg.WriteQueueNums, cfg.Perm = name, queues, queues, perm
 	cfg.Attributes.Clear()
 	return cfg
@@ -137,6 +138,7 @@ func (t *Table) CreateOnSend(name, defaultTopic string, queueNums, sysFlag int32
 	if created {
 		t.o.Log.Info("topic created by a send", "topic", cfg.TopicName, "after", defaultTopic, "queues", cfg.WriteQueueNums)
 		t.onChange([]string{cfg.TopicName})
+		t.keep()
 	}
 	return cfg, nil
 }
@@ -174,8 +176,22 @@ func (t *Table) createAfter(name, defaultTopic string, queueNums, sysFlag int32)
 
 // CreateRetry gives a retry or dead letter topic, or another that the broker needs, and makes it if it does not exist.
 func (t *Table) CreateRetry(name string, queues, perm, sysFlag int32) *protocol.TopicConfig {
-	cfg, _ := t.ensure(name, queues, perm, sysFlag)
+	cfg, created := t.ensure(name, queues, perm, sysFlag)
+	if created {
+		t.keep()
+	}
 	return cfg
+}
+
+// keepTimeout is how long a message waits for the disk with the topic that is made for it.
+const keepTimeout = time.Second
+
+// keep brings a new topic to disk before its first message is acknowledged: if the broker is killed in between, nobody
+// could read that message. What fails is logged and tried again by the writer; the message is more important then.
+func (t *Table) keep() {
+	ctx, cancel := context.WithTimeout(context.Background(), keepTimeout)
+	defer cancel()
+	_ = t.writer.Sync(ctx)
 }
 
 // RetryTopicOf makes a group's retry topic when one of its consumers comes online: as CreateRetry, and the topic is an
@@ -315,6 +331,11 @@ func (t *Table) load(text []byte) error {
 		}
 		if cfg.TopicName == "" {
 			cfg.TopicName = name
+		}
+		if cfg.ReadQueueNums > MaxQueues || cfg.WriteQueueNums > MaxQueues {
+			t.o.Log.Error("topic has too many queues, the others are not served", "topic", name, "read", cfg.ReadQueueNums,
+				"write", cfg.WriteQueueNums, "max", MaxQueues)
+			cfg.ReadQueueNums, cfg.WriteQueueNums = min(cfg.ReadQueueNums, MaxQueues), min(cfg.WriteQueueNums, MaxQueues)
 		}
 		t.topics.Set(name, cfg)
 	}

@@ -11,7 +11,7 @@ import (
 
 // Update creates or changes a topic (codes 17 and 18). cfg.Attributes hold changes as ParseAttributes gives them:
 // "+key" sets, "-key" removes. changed is false when the topic is like that already. The errors carry the code and
-// remark that the client sees. Negative queue numbers and odd permissions are stored as given, as in Java.
+// remark that the client sees. Negative queue numbers and odd permissions are stored as given, as in Java; more than MaxQueues are refused.
 // Wait for Sync before the answer.
 func (t *Table) Update(cfg *protocol.TopicConfig) (changed bool, err error) {
 	if err := t.check(cfg); err != nil {
@@ -43,6 +43,10 @@ func (t *Table) Check(cfg *protocol.TopicConfig) error { return t.check(cfg) }
 func (t *Table) check(cfg *protocol.TopicConfig) error {
 	if err := t.Validate(cfg.TopicName); err != nil {
 		return err
+	}
+	if cfg.ReadQueueNums > MaxQueues || cfg.WriteQueueNums > MaxQueues {
+		return protocol.Errorf(t.invalid(), "The topic[%s] has %d queues to read and %d to write, at most %d are possible.",
+			cfg.TopicName, cfg.ReadQueueNums, cfg.WriteQueueNums, MaxQueues)
 	}
 	rules := t.o.Rules()
 	if rules.ValidateSystem && t.IsSystem(cfg.TopicName) {
