@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rocketmq-go/compat"
@@ -86,6 +87,9 @@ type server struct {
 	again chan struct{} // asks for a whole registration
 	stop  context.CancelFunc
 	first chan struct{} // closed after the first attempt
+	// slow tells that somebody has waited for it in vain. Until it has answered, nobody waits for it again: a name server
+	// that hangs must not cost each new topic a second.
+	slow atomic.Bool
 
 	// With the token:
 	known bool // it has had the whole table over the present connection
@@ -176,7 +180,7 @@ func (r *Registrar) Wait(ctx context.Context) {
 		select {
 		case <-s.first:
 		case <-ctx.Done():
-			return
+			s.slow.Store(true)
 		}
 	}
 }
@@ -265,6 +269,9 @@ func (s *server) registerAll(ctx context.Context, periodic bool) (remoting.Chann
 		order, err = s.register(ctx, ch, s.request(&b, table))
 	}
 	s.known, s.told = err == nil, table
+	if err == nil {
+		s.slow.Store(false)
+	}
 	s.unlock()
 	// The order topics may change topics, which are then announced: not with the token in hand.
 	s.r.ordered(s.addr, order)
@@ -323,8 +330,13 @@ func (r *Registrar) Changed([]string) {
 	defer cancel()
 	var told sync.WaitGroup
 	for _, s := range all {
+		if s.slow.Load() {
+			s.wantAll()
+			continue
+		}
 		told.Go(func() {
 			if err := s.announce(ctx); err != nil {
+				s.slow.Store(ctx.Err() != nil)
 				s.wantAll()
 			}
 		})

@@ -348,12 +348,22 @@ func TestSilentNameServer(t *testing.T) {
 		if took := time.Since(begin); took != announceTimeout {
 			t.Errorf("waited %v", took)
 		}
+		c.add("Newer")
+		begin = time.Now()
+		c.Changed([]string{"Newer"})
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("waited %v for one that was waited for in vain", took)
+		}
 		n1.set(func() { n1.hang = nil })
 		close(hang)
-		n2.expect("103 New")
-		if heard := n1.said(); len(heard) == 0 || heard[len(heard)-1] != "103 A,B,New" {
+		n2.expect("103 New", "103 Newer")
+		if heard := n1.said(); len(heard) == 0 || heard[len(heard)-1] != "103 A,B,New,Newer" {
 			t.Errorf("the silent one heard %q", heard)
 		}
+		c.add("Newest")
+		c.Changed([]string{"Newest"})
+		n1.expect("103 Newest")
+		n2.expect("103 Newest")
 	})
 }
 
