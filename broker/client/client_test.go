@@ -310,6 +310,10 @@ func TestCompensation(t *testing.T) {
 	if c.Compensated("g", "T", "B", "TAG") != nil {
 		t.Error("another expression")
 	}
+	long := &Subscription{SubscriptionData: protocol.SubscriptionData{SubString: strings.Repeat("x", rememberedUpTo+1)}}
+	if c.Compensate("long", "T", long); c.FindSubscription("long", "T") != nil {
+		t.Error("a huge expression is remembered")
+	}
 	w.now = w.now.Add(9 * time.Minute)
 	if n := testing.AllocsPerRun(10, func() { c.Compensated("g", "T", "A", "TAG") }); n != 0 {
 		t.Errorf("%v allocations", n)

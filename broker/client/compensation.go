@@ -21,9 +21,15 @@ type compensation struct {
 	seen time.Time
 }
 
+// rememberedUpTo is the longest expression that is remembered: they are as many as a client makes up groups.
+const rememberedUpTo = 64 << 10
+
 // Compensate remembers the subscription of a pull that brought its own. Strings may be views when a subscription with
 // the same text is known already.
 func (c *Consumers) Compensate(group, topic string, s *Subscription) {
+	if len(s.SubString) > rememberedUpTo {
+		return
+	}
 	t, now := &c.compensations, c.o.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()

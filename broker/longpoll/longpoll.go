@@ -47,15 +47,21 @@ type Options struct {
 	MaxOffset func(topic string, queueID int32) int64
 	Wake      func(p *Pull) // answers the pull; called by several goroutines
 	Interval  func() time.Duration
-	Limit     int // held pulls
+	Limit     int   // held pulls
+	Bytes     int64 // of the expressions that held pulls brought themselves, default 256 MiB
 }
 
-// DefaultLimit is the number of pulls a broker holds at most.
-const DefaultLimit = 100_000
+// What a broker holds at most.
+const (
+	DefaultLimit = 100_000
+	defaultBytes = 256 << 20
+)
 
 const (
 	shardCount = 64
 	wakers     = 4
+	// ownSubscription is the bit of a pull's system flag that tells that it brings its own expression.
+	ownSubscription = 4
 )
 
 // Holder keeps held pulls.
@@ -63,6 +69,7 @@ type Holder struct {
 	o      Options
 	shards [shardCount]shard
 	held   atomic.Int64
+	bytes  atomic.Int64 // of their expressions
 
 	wakeMu   sync.Mutex
 	wakeList list // woken, waiting for a goroutine of Run
@@ -96,6 +103,9 @@ func New(o Options) *Holder {
 	if o.Limit == 0 {
 		o.Limit = DefaultLimit
 	}
+	if o.Bytes == 0 {
+		o.Bytes = defaultBytes
+	}
 	h := &Holder{o: o, signal: make(chan struct{}, wakers)}
 	for i := range h.shards {
 		h.shards[i].queues = map[queueKey]*list{}
@@ -106,12 +116,21 @@ func New(o Options) *Holder {
 // Held is the number of pulls that are held.
 func (h *Holder) Held() int { return int(h.held.Load()) }
 
-// Full tells that the limit is reached. Callers that ask at the same time may go beyond it by a few.
-func (h *Holder) Full() bool { return h.Held() >= h.o.Limit }
+// size is what a pull holds besides itself. The expression of a heartbeat belongs to the group.
+func (p *Pull) size() int64 {
+	if p.SysFlag&ownSubscription == 0 {
+		return 0
+	}
+	return int64(len(p.Expression))
+}
+
+// Full tells that a limit is reached. Callers that ask at the same time may go beyond it by a few.
+func (h *Holder) Full() bool { return h.Held() >= h.o.Limit || h.bytes.Load() >= h.o.Bytes }
 
 // Hold keeps p until it is woken.
 func (h *Holder) Hold(p *Pull) {
 	h.held.Add(1)
+	h.bytes.Add(p.size())
 	key := queueKey{p.Topic, p.QueueID}
 	s := h.shard(key)
 	s.mu.Lock()
@@ -152,7 +171,7 @@ func matches(m store.Matcher, a *store.Arrival) bool {
 // take moves the pulls of a queue that want tells from the held to the woken.
 func (h *Holder) take(key queueKey, want func(*Pull) bool) {
 	var woken list
-	n := 0
+	n, bytes := 0, int64(0)
 	s := h.shard(key)
 	s.mu.Lock()
 	if l := s.queues[key]; l != nil {
@@ -162,6 +181,7 @@ func (h *Holder) take(key queueKey, want func(*Pull) bool) {
 			if want(p) {
 				woken.push(p)
 				n++
+				bytes += p.size()
 			} else {
 				kept.push(p)
 			}
@@ -174,6 +194,7 @@ func (h *Holder) take(key queueKey, want func(*Pull) bool) {
 	s.mu.Unlock()
 	if n > 0 {
 		h.held.Add(-int64(n))
+		h.bytes.Add(-bytes)
 		h.enqueue(woken)
 	}
 }

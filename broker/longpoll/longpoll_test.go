@@ -6,6 +6,7 @@ package longpoll
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -153,6 +154,36 @@ func TestOverdueAtArrival(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		b.arrive(1)
 		b.expect(t, 0, p)
+	})
+}
+
+// Pulls may bring expressions of megabytes; together they are bounded, those of heartbeats do not count.
+func TestLimitOfExpressions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 100)
+		b.o.Bytes = 250
+		hold := func(sysFlag int32) {
+			p := b.pull(0, nil, time.Minute)
+			p.Expression, p.SysFlag = strings.Repeat("x", 100), sysFlag
+			b.Hold(p)
+		}
+		for range 10 {
+			hold(2)
+		}
+		for i := range 3 {
+			if b.Full() {
+				t.Errorf("full with %d expressions", i)
+			}
+			hold(2 | ownSubscription)
+		}
+		if !b.Full() {
+			t.Error("not full")
+		}
+		b.arrive(1)
+		synctest.Wait()
+		if b.Held() != 0 || b.Full() || b.bytes.Load() != 0 {
+			t.Error("no room after all were woken")
+		}
 	})
 }
 
