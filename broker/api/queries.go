@@ -6,7 +6,6 @@ package api
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/schedule"
@@ -34,11 +33,17 @@ type queries struct {
 	stats     *stats.Table
 }
 
-// indexLimit is how many entries of a key Java looks at (maxMsgsNumBatch).
-const indexLimit = 64
+const (
+	// indexLimit is how many entries of a key Java looks at (maxMsgsNumBatch).
+	indexLimit = 64
+	// answerLimit is what a body may have so that the frame around it does not become too long.
+	answerLimit = protocol.MaxFrame - 64<<10
+	// unitLimit is how many units of a queue one answer shows: as JSON they stay below answerLimit.
+	unitLimit = 100_000
+)
 
-// byKey answers the newest messages with a key, oldest first. Unlike Java's it has each message once, and none whose
-// key only has the same hash.
+// byKey answers the newest messages with a key, oldest first, as many as fit into an answer. Unlike Java's it has each
+// message once, and none whose key only has the same hash.
 func (q *queries) byKey(r *remoting.Request) (*protocol.Response, error) {
 	h, err := remoting.ParseHeader[protocol.QueryMessageRequestHeader](r)
 	if err != nil {
@@ -56,15 +61,20 @@ func (q *queries) byKey(r *remoting.Request) (*protocol.Response, error) {
 	}
 	resp := &protocol.Response{Header: answer}
 	found := q.store.QueryIndex(h.Topic.V, h.Key.V, indexLimit, h.BeginTimestamp.V, h.EndTimestamp.V)
-	var offsets []int64
-	for _, phy := range found.PhyOffsets {
-		if len(offsets) < min(max, indexLimit) && !slices.Contains(offsets, phy) && q.hasKey(phy, h.Topic.V, h.Key.V) {
-			offsets = append(offsets, phy)
+	slices.Sort(found.PhyOffsets)
+	var records [][]byte
+	size := 0
+	for _, phy := range slices.Backward(found.PhyOffsets) {
+		record, ok := q.store.Record(nil, phy, 0)
+		if size += len(record); len(records) >= min(max, indexLimit) || size > answerLimit {
+			break
+		}
+		if ok {
+			records = append(records, record)
 		}
 	}
-	slices.Sort(offsets)
-	for _, phy := range offsets {
-		resp.Body, _ = q.store.Record(resp.Body, phy, 0)
+	for _, record := range slices.Backward(records) {
+		resp.Body = append(resp.Body, record...)
 	}
 	if len(resp.Body) == 0 {
 		fail(resp, protocol.Errorf(protocol.RespQueryNotFound, "can not find message, maybe time range not correct"))
@@ -73,19 +83,6 @@ func (q *queries) byKey(r *remoting.Request) (*protocol.Response, error) {
 	answer.IndexLastUpdateTimestamp.V = found.LastUpdateTimestamp
 	answer.IndexLastUpdatePhyoffset.V = found.LastUpdatePhyOffset
 	return resp, nil
-}
-
-func (q *queries) hasKey(phy int64, topic, key string) bool {
-	record, ok := q.store.Record(nil, phy, 0)
-	if !ok {
-		return false
-	}
-	m, err := message.ParseRecord(record)
-	if err != nil || string(m.Topic) != topic {
-		return false
-	}
-	k := message.ScanKnown(m.Properties)
-	return string(k.UniqKey) == key || slices.Contains(strings.Split(string(k.Keys), " "), key)
 }
 
 func (q *queries) byOffset(r *remoting.Request) (*protocol.Response, error) {
@@ -125,7 +122,7 @@ func (q *queries) consumeQueue(r *remoting.Request) (*protocol.Response, error) 
 			b.FilterData = fmt.Sprintf("%s@%s is not online!", group, topic)
 		}
 	}
-	for i := h.Index; i < b.MaxQueueIndex && len(b.QueueData) < int(h.Count); i++ {
+	for i := h.Index; i < b.MaxQueueIndex && len(b.QueueData) < min(int(h.Count), unitLimit); i++ {
 		u, ok := q.store.Unit(topic, queue, i)
 		if !ok {
 			break

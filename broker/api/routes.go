@@ -154,7 +154,7 @@ func New(s Services) *Table {
 	if s.Assignment != nil {
 		assign := &assignments{service: s.Assignment, topics: s.Topics, groups: s.Groups}
 		routes = append(routes,
-			remoting.Route{Code: protocol.ReqQueryAssignment, Handle: assign.query, Mode: remoting.Pool},
+			remoting.Route{Code: protocol.ReqQueryAssignment, Handle: assign.query, Mode: remoting.Waiting},
 			pooled(protocol.ReqSetMessageRequestMode, assign.setMode),
 			pooled(protocol.ReqGetAllMessageRequestMode, assign.modes),
 		)
