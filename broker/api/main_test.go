@@ -57,7 +57,13 @@ func (d dispatch) Dispatch(r *remoting.Request) { d(r) }
 
 // client connects one; it answers what the broker asks with handle.
 func (b *broker) client(handle func(*remoting.Request)) *client {
-	cfg := remoting.ClientConfig{Version: 479, Dial: b.mq.Dial}
+	b.t.Helper()
+	return b.clientOf(479, handle)
+}
+
+// clientOf connects one of a version, given by its ordinal.
+func (b *broker) clientOf(version int32, handle func(*remoting.Request)) *client {
+	cfg := remoting.ClientConfig{Version: version, Dial: b.mq.Dial}
 	if handle != nil {
 		cfg.Dispatcher = dispatch(handle)
 	}

@@ -17,6 +17,7 @@ import (
 	"rocketmq-go/broker/topic"
 	"rocketmq-go/compat"
 	"rocketmq-go/compat/fastjson"
+	"rocketmq-go/compat/mqversion"
 	"rocketmq-go/config"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
@@ -131,7 +132,8 @@ func (c *consumerTools) resetByClients(h *protocol.ResetOffsetRequestHeader, ask
 	notice := c.resetNotice(h, &body, asker)
 	for _, member := range g.Clients() {
 		if member.Version < versionV307 {
-			return nil, protocol.Errorf(protocol.RespSystemError, "the client does not support this feature. version=%d", member.Version)
+			return nil, protocol.Errorf(protocol.RespSystemError, "the client does not support this feature. version=%s",
+				mqversion.Describe(member.Version))
 		}
 		if err := member.Channel.Oneway(notice); err != nil {
 			c.log.Warn("reset of offsets not sent", "group", h.Group.V, "client", member.ClientID, "error", err)
@@ -183,7 +185,8 @@ func (c *consumerTools) status(ctx context.Context, r *remoting.Request) (*proto
 			continue
 		}
 		if member.Version < versionV307 {
-			return nil, protocol.Errorf(protocol.RespSystemError, "the client does not support this feature. version=%d", member.Version)
+			return nil, protocol.Errorf(protocol.RespSystemError, "the client does not support this feature. version=%s",
+				mqversion.Describe(member.Version))
 		}
 		cmd := &protocol.Command{Code: protocol.ReqGetConsumerStatusFromClient}
 		ask := protocol.GetConsumerStatusRequestHeader{Topic: h.Topic, Group: h.Group}
@@ -265,7 +268,8 @@ func (c *consumerTools) member(name, clientID string) (member *client.Client, er
 	}
 	if member.Version < versionV308 {
 		return nil, protocol.Errorf(protocol.RespSystemError,
-			"The Consumer <%s> Version <%d> too low to finish, please upgrade it to V3_1_8_SNAPSHOT", clientID, member.Version)
+			"The Consumer <%s> Version <%s> too low to finish, please upgrade it to V3_1_8_SNAPSHOT", clientID,
+			mqversion.Describe(member.Version))
 	}
 	return member, nil
 }

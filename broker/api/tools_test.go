@@ -302,6 +302,21 @@ func TestRelays(t *testing.T) {
 	}
 }
 
+// Clients that are too old are not asked.
+func TestOldClients(t *testing.T) {
+	b := start(t, rocketmqtest.WithConfig("useServerSideResetOffset", "false"))
+	b.topic("T", 1)
+	b.group("G")
+	b.c.commit("G", "T", 0, 0)
+	b.clientOf(20, nil).online("old", "G", "T")
+	expect(t, b.call(protocol.ReqGetConsumerRunningInfo, nil, "consumerGroup", "G", "clientId", "old"), 1,
+		"The Consumer <old> Version <V3_0_3_SNAPSHOT> too low to finish, please upgrade it to V3_1_8_SNAPSHOT")
+	for _, code := range []int32{protocol.ReqInvokeBrokerToResetOffset, protocol.ReqInvokeBrokerToGetConsumerStatus} {
+		expect(t, b.call(code, nil, "topic", "T", "group", "G", "timestamp", "-1", "isForce", "true"), 1,
+			"the client does not support this feature. version=V3_0_3_SNAPSHOT")
+	}
+}
+
 // Where the broker does not reset offsets itself, clients are told to.
 func TestResetByClients(t *testing.T) {
 	b := start(t, rocketmqtest.WithConfig("useServerSideResetOffset", "false"))
