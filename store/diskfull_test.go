@@ -4,6 +4,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -119,6 +120,9 @@ func runDiskFull(dir string) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
+	if err := startOnFullDisk(dir, cfg); err != nil {
+		return err
+	}
 	if s, err = store.Open(cfg); err != nil {
 		return err
 	}
@@ -126,6 +130,45 @@ func runDiskFull(dir string) error {
 		return err
 	}
 	return s.Close()
+}
+
+// startOnFullDisk opens a store whose queues have to be made again while there is no space: that fails at once, and the
+// error says why.
+func startOnFullDisk(dir string, cfg store.Config) error {
+	for _, name := range []string{"consumequeue", "index"} {
+		if err := os.RemoveAll(filepath.Join(cfg.Dir, name)); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(cfg.Dir, "abort"), nil, 0o644); err != nil {
+		return err
+	}
+	filler := filepath.Join(dir, "filler")
+	f, err := os.Create(filler)
+	if err != nil {
+		return err
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	f.Close()
+	opened := make(chan error, 1)
+	go func() {
+		s, err := store.Open(cfg)
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		if !errors.Is(err, unix.ENOSPC) {
+			return fmt.Errorf("a start on a full disk: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		return errors.New("a start on a full disk does not end")
+	}
+	return os.Remove(filler)
 }
 
 // verify is checkAcks without a test.

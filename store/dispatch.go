@@ -45,6 +45,7 @@ type dispatcher struct {
 	mu       sync.Mutex // guards what follows
 	upTo     int64      // records before are collected
 	patient  bool       // may wait for a full disk: on its own goroutine
+	paused   bool       // it does so, in the middle of a step, and has let go of mu
 	entries  []entry    // taken from the store
 	next     int        // of entries
 	reader   commitlog.Reader
@@ -54,7 +55,8 @@ type dispatcher struct {
 	scanned  int               // records read from the log
 	topics   map[string]string // their topics
 	lastTime int64             // store time (ms) of the last record
-	quiet    bool              // recovery: nobody waits for arrivals
+	quiet    bool              // recovery: nobody waits for arrivals, and what fails makes the start fail
+	failed   error             // recovery: what failed
 }
 
 type arrival struct {
@@ -108,6 +110,10 @@ func (s *Store) Dispatch() {
 	d := &s.dispatch
 	if s.cfg.SyncFlush || !d.mu.TryLock() {
 		d.wake()
+		return
+	}
+	if d.paused {
+		d.mu.Unlock()
 		return
 	}
 	more := true
@@ -290,7 +296,7 @@ func (d *dispatcher) collect(e *entry, q *queue, offset, tagsCode int64) {
 // publish makes the collected units visible; false if that did not work yet.
 func (d *dispatcher) publish() bool {
 	for _, q := range d.touched {
-		if !q.deleted.Load() && !d.insist(q.Write) {
+		if !d.insist(q.write) {
 			return false
 		}
 		if b := q.TakeBuffer(); b != nil {
@@ -318,6 +324,10 @@ func (d *dispatcher) insist(op func() error) bool {
 	if err == nil {
 		return true
 	}
+	if d.quiet {
+		d.failed = err
+		return false
+	}
 	if !d.patient {
 		d.wake()
 		return false
@@ -334,11 +344,26 @@ func (d *dispatcher) insist(op func() error) bool {
 	return true
 }
 
-// pause waits before another try; false when the store closes.
+// write writes collected units, unless the queue was deleted meanwhile.
+func (q *queue) write() error {
+	if q.deleted.Load() {
+		return nil
+	}
+	return q.Write()
+}
+
+// pause waits before another try; false when the store closes. Meanwhile topics can be deleted, which may be what makes
+// room.
 func (d *dispatcher) pause() bool {
 	d.s.stuck.Store(true)
 	t := time.NewTimer(200 * time.Millisecond)
 	defer t.Stop()
+	d.paused = true
+	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		d.paused = false
+	}()
 	select {
 	case <-t.C:
 		return true

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -140,6 +142,52 @@ func TestPanicInIndex(t *testing.T) {
 }
 
 // While queue or index cannot be written, messages are refused; afterwards all is as if nothing had been.
+// Deleting topics is what one does about a full disk: it must not wait for space, and not bring anything back.
+func TestTopicsAreDeletedWhileTheDiskIsFull(t *testing.T) {
+	cfg := testConfig(t.TempDir())
+	s := openTest(t, cfg)
+	put(t, s, newMessage("Old", 0, "b", ""))
+	visible(t, s)
+	var full atomic.Bool
+	full.Store(true)
+	s.dispatch.mu.Lock()
+	add := s.dispatch.addKeys
+	s.dispatch.addKeys = func(topic string, uniqKey, keys []byte, phyOffset, storeTime int64) error {
+		if full.Load() {
+			return errors.New("no space left on device")
+		}
+		return add(topic, uniqKey, keys, phyOffset, storeTime)
+	}
+	s.dispatch.mu.Unlock()
+	put(t, s, newMessage("New", 0, "b", "UNIQ_KEY\x01k"))
+	for s.Writable() {
+		time.Sleep(time.Millisecond)
+	}
+	deleted := make(chan struct{})
+	go func() {
+		s.DeleteTopics([]string{"Old", "New"})
+		close(deleted)
+	}()
+	select {
+	case <-deleted:
+	case <-time.After(5 * time.Second):
+		t.Error("deleting topics waits for space")
+	}
+	full.Store(false)
+	visible(t, s)
+	<-deleted
+	for _, topic := range []string{"Old", "New"} {
+		if _, err := os.Stat(filepath.Join(cfg.Dir, "consumequeue", topic)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the queues of %s: %v", topic, err)
+		}
+	}
+	put(t, s, newMessage("New", 0, "b", ""))
+	visible(t, s)
+	if s.MaxOffset("New", 0) != 1 {
+		t.Errorf("%d messages", s.MaxOffset("New", 0))
+	}
+}
+
 func TestDispatcherWithFullDisk(t *testing.T) {
 	s := openTest(t, testConfig(t.TempDir()))
 	var full atomic.Bool

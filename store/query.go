@@ -218,16 +218,22 @@ func (s *Store) DeleteTopics(topics []string) {
 			s.lmqs.Add(-1)
 		}
 	}
-	err := s.gone.add(known, s.cl.End(), s.cl.Min())
+	end := s.cl.End()
+	err := s.gone.add(known, end, s.cl.Min())
 	// the cleaner or the dispatcher may be at work on one of them: wait for it
 	s.cleaner.mu.Lock()
 	defer s.cleaner.mu.Unlock()
 	s.dispatch.mu.Lock()
+	var removeErr error
 	for _, topic := range known {
 		s.log.Info("store: deleting the consume queues of a topic", "topic", topic)
-		err = errors.Join(err, os.RemoveAll(filepath.Join(s.queueRoot(), topic)))
+		removeErr = errors.Join(removeErr, os.RemoveAll(filepath.Join(s.queueRoot(), topic)))
 	}
 	s.dispatch.mu.Unlock()
+	if err != nil { // on a full disk there is room now
+		err = s.gone.add(known, end, s.cl.Min())
+	}
+	err = errors.Join(err, removeErr)
 	if err != nil {
 		s.log.Error("store: cannot delete consume queues", "topics", known, "err", err)
 	}

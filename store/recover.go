@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"os"
@@ -70,7 +71,7 @@ func (s *Store) recover() error {
 		}
 	}
 	d := &s.dispatch
-	d.quiet, d.patient = true, true
+	d.quiet = true
 	d.pos.Store(from)
 	d.upTo = from
 	check := commitlog.CheckBody
@@ -87,11 +88,11 @@ func (s *Store) recover() error {
 		}
 		return d.visit(off, r, raw)
 	})
-	if err != nil {
-		return err
+	if err == nil && d.upTo > d.pos.Load() {
+		d.publish()
 	}
-	if d.upTo > d.pos.Load() && !d.publish() {
-		return errClosed
+	if err = cmp.Or(d.failed, err); err != nil {
+		return err
 	}
 	s.log.Info("store: recovered the commit log", "clean", s.clean, "from", from, "end", res.End, "records", res.Records, "stop", res.Stop)
 	if !s.cfg.Compat49 && res.Last >= 0 {
@@ -112,7 +113,7 @@ func (s *Store) recover() error {
 	}
 	d.pos.Store(res.End)
 	d.upTo = res.End
-	d.quiet, d.patient = false, false
+	d.quiet = false
 	return s.finishQueues()
 }
 
