@@ -200,6 +200,19 @@ func (t *topic) remove(broker string) bool {
 	return ok
 }
 
+// changePerm edits the permission of a broker's queues and reports whether it has any.
+func (t *topic) changePerm(broker string, edit func(perm int32) int32) bool {
+	i, ok := t.find(broker)
+	if !ok {
+		return false
+	}
+	if p := edit(t.queues[i].Perm); p != t.queues[i].Perm {
+		t.queues[i].Perm = p
+		t.cache.clear()
+	}
+	return true
+}
+
 // setQueues stores what a broker offers of a topic and reports whether that changed anything.
 func (t *Table) setQueues(name string, b *broker, q Queues) bool {
 	tp := t.topics[name]
@@ -224,14 +237,8 @@ func (t *Table) setQueues(name string, b *broker, q Queues) bool {
 func (t *Table) changePerm(broker string, edit func(perm int32) int32) int {
 	n := 0
 	for _, tp := range t.topics {
-		i, ok := tp.find(broker)
-		if !ok {
-			continue
-		}
-		n++
-		if p := edit(tp.queues[i].Perm); p != tp.queues[i].Perm {
-			tp.queues[i].Perm = p
-			tp.cache.clear()
+		if tp.changePerm(broker, edit) {
+			n++
 		}
 	}
 	return n

@@ -4,6 +4,7 @@
 package route
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,10 @@ type Gone struct {
 func (t *Table) Unregister(cluster, name, addr string, id int64) (Gone, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.remove(liveKey{strings.Clone(cluster), strings.Clone(addr)}, strings.Clone(name), id)
+	var d departures
+	g, ok := t.remove(liveKey{strings.Clone(cluster), strings.Clone(addr)}, strings.Clone(name), id, &d)
+	t.settle(&d)
+	return g, ok
 }
 
 // Closed removes the brokers whose latest registration came over this connection.
@@ -46,12 +50,14 @@ func (t *Table) removeLive(match func(*liveBroker) bool) []Gone {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var gone []Gone
+	var d departures
 	for key, l := range t.live {
 		if match(l) {
-			g, _ := t.remove(key, l.broker.name, l.id)
+			g, _ := t.remove(key, l.broker.name, l.id, &d)
 			gone = append(gone, g)
 		}
 	}
+	t.settle(&d)
 	return gone
 }
 
@@ -67,7 +73,12 @@ func (t *Table) anyLive(match func(*liveBroker) bool) bool {
 	return false
 }
 
-func (t *Table) remove(key liveKey, name string, id int64) (Gone, bool) {
+// departures are the broker names whose queues have to be changed: of all that leave together, in one go, since their
+// topics may be many.
+type departures struct{ dissolved, headless []string }
+
+// remove takes a process out. What that means for the queues of its broker name is left to settle.
+func (t *Table) remove(key liveKey, name string, id int64, d *departures) (Gone, bool) {
 	g := Gone{Cluster: key.cluster, Name: name, Addr: key.addr, ID: id}
 	b := t.brokers[name]
 	if b != nil && slices.ContainsFunc(b.members, func(m Member) bool { return m.Addr == key.addr && m.ID != id }) {
@@ -87,11 +98,12 @@ func (t *Table) remove(key liveKey, name string, id int64) (Gone, bool) {
 	}
 	t.touch(b)
 	if len(b.members) == 0 {
-		t.dissolve(b)
+		delete(t.brokers, b.name)
+		d.dissolved = append(d.dissolved, b.name)
 		return g, true
 	}
 	if b.headless() {
-		t.changePerm(b.name, withoutWrite)
+		d.headless = append(d.headless, b.name)
 	}
 	if wasMin && b.acting {
 		g.Change = &MinIDChange{Broker: b.name, Members: b.members, Offline: protocol.Some(key.addr)}
@@ -99,14 +111,56 @@ func (t *Table) remove(key liveKey, name string, id int64) (Gone, bool) {
 	return g, true
 }
 
-// dissolve forgets a broker name without members: its place in the cluster and its queues.
-func (t *Table) dissolve(b *broker) {
-	delete(t.brokers, b.name)
+// settle forgets broker names without members, in clusters and topics, and takes the right to write from those that have
+// lost their master.
+func (t *Table) settle(d *departures) {
+	if len(d.dissolved)+len(d.headless) == 0 {
+		return
+	}
+	gone, readOnly := newNames(d.dissolved), newNames(d.headless)
 	for cluster, names := range t.clusters {
-		delete(names, b.name)
+		maps.DeleteFunc(names, func(name string, _ struct{}) bool { return gone.set[name] })
 		if len(names) == 0 {
 			delete(t.clusters, cluster)
 		}
 	}
-	t.removeFrom(b.name, func(string) bool { return true })
+	for name, tp := range t.topics {
+		for _, broker := range gone.in(tp) {
+			tp.remove(broker)
+		}
+		for _, broker := range readOnly.in(tp) {
+			tp.changePerm(broker, withoutWrite)
+		}
+		if len(tp.queues) == 0 {
+			delete(t.topics, name)
+		}
+	}
+}
+
+// names are a list of broker names that is also a set.
+type names struct {
+	list []string
+	set  map[string]bool
+}
+
+func newNames(list []string) names {
+	n := names{list, make(map[string]bool, len(list))}
+	for _, name := range list {
+		n.set[name] = true
+	}
+	return n
+}
+
+// in gives those of the names that may serve a topic, by whichever list is shorter.
+func (n *names) in(t *topic) []string {
+	if len(n.list) <= len(t.queues) {
+		return n.list
+	}
+	var found []string
+	for i := range t.queues {
+		if name := t.queues[i].broker; n.set[name] {
+			found = append(found, name)
+		}
+	}
+	return found
 }
