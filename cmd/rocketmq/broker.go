@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"rocketmq-go/broker"
@@ -25,7 +26,7 @@ func runBroker(ctx context.Context, e env) int {
 		return code
 	}
 	fs.ignoreMore()
-	log, err := l.logger(e.stderr)
+	log, err := l.begin(e.stderr)
 	if err != nil {
 		return fail(e, name, err)
 	}
@@ -39,39 +40,45 @@ func runBroker(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
-	secure, err := serverTLS(&cfg.Load().Own)
+	b, err := startBroker(ctx, cfg, log)
 	if err != nil {
 		return fail(e, name, err)
+	}
+	p := ports{Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr())}
+	return l.serve(ctx, e, name, p, func() {
+		fmt.Fprintln(e.stdout, clientAddress(b, cfg.Load().BrokerIP1))
+		fmt.Fprintln(e.stdout, bootLine(b, cfg.Load()))
+	}, func() error { return closeBroker(b) })
+}
+
+// bootLine is what Java's launcher prints, and scripts look for, when the broker is ready.
+func bootLine(b *broker.Broker, v *config.BrokerValues) string {
+	address, _ := b.Advertised()
+	line := fmt.Sprintf("The broker[%s, %s] boot success. serializeType=JSON", v.BrokerName, address)
+	if v.NamesrvAddr != "" {
+		line += " and name server is " + v.NamesrvAddr
+	}
+	return line
+}
+
+// startBroker makes a broker with the TLS settings of its configuration and starts it.
+func startBroker(ctx context.Context, cfg *config.Broker, log *slog.Logger) (*broker.Broker, error) {
+	server, err := serverTLS(&cfg.Load().Own)
+	if err != nil {
+		return nil, err
 	}
 	client, err := clientTLS(&cfg.Load().Own)
 	if err != nil {
-		return fail(e, name, err)
+		return nil, err
 	}
-	b, err := broker.New(broker.Options{Config: cfg, Log: log, TLS: secure, ClientTLS: client})
+	b, err := broker.New(broker.Options{Config: cfg, Log: log, TLS: server, ClientTLS: client})
 	if err != nil {
-		return fail(e, name, err)
+		return nil, err
 	}
 	if err := b.Start(ctx); err != nil {
-		return fail(e, name, errors.Join(err, closeBroker(b)))
+		return nil, errors.Join(err, closeBroker(b))
 	}
-	fmt.Fprintln(e.stdout, clientAddress(b, cfg.Load().BrokerIP1))
-	address, _ := b.Advertised()
-	boot := fmt.Sprintf("The broker[%s, %s] boot success. serializeType=JSON", cfg.Load().BrokerName, address)
-	if list := cfg.Load().NamesrvAddr; list != "" {
-		boot += " and name server is " + list
-	}
-	fmt.Fprintln(e.stdout, boot)
-	err = ports{Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr())}.write(l.portFile)
-	if err == nil {
-		<-ctx.Done()
-	}
-	if closed := closeBroker(b); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fail(e, name, err)
-	}
-	return exitOK
+	return b, nil
 }
 
 func closeBroker(b *broker.Broker) error {

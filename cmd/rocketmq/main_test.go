@@ -37,6 +37,7 @@ func (o *output) String() string {
 
 type process struct {
 	out, err output
+	portFile string // of startStandalone
 	stop     context.CancelFunc
 	code     chan int
 }
@@ -104,6 +105,7 @@ func startStandalone(t *testing.T, store string, more ...string) (*process, port
 		"--port-file", file,
 	}, more...)
 	p := run(t, args...)
+	p.portFile = file
 	return p, p.ready(t, file)
 }
 
@@ -125,8 +127,10 @@ func TestStandaloneAndDemo(t *testing.T) {
 	if code := server.wait(t); code != exitOK || server.err.String() != "" {
 		t.Errorf("the server ends with %d\n%s", code, &server.err)
 	}
-	if _, err := os.Stat(filepath.Join(store, "abort")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("after a clean stop: abort file: %v", err)
+	for _, file := range []string{filepath.Join(store, "abort"), server.portFile} {
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("after a clean stop: %s: %v", file, err)
+		}
 	}
 }
 

@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 
 	"rocketmq-go/config"
 	"rocketmq-go/namesrv"
@@ -20,7 +22,7 @@ func runNamesrv(ctx context.Context, e env) int {
 		return code
 	}
 	fs.ignoreMore()
-	log, err := l.logger(e.stderr)
+	log, err := l.begin(e.stderr)
 	if err != nil {
 		return fail(e, name, err)
 	}
@@ -37,27 +39,27 @@ func runNamesrv(ctx context.Context, e env) int {
 	if l.configFile != "" {
 		fmt.Fprintf(e.stdout, "load config properties file OK, %s\n", l.configFile)
 	}
+	server, err := startNamesrv(cfg, log)
+	if err != nil {
+		return fail(e, name, err)
+	}
+	return l.serve(ctx, e, name, ports{Namesrv: reachable(server.Addr())}, func() {
+		fmt.Fprintf(e.stdout, "The Name Server boot success. serializeType=JSON, address %s\n", server.Addr())
+	}, server.Close)
+}
+
+// startNamesrv makes a name server with the TLS settings of its configuration and starts it.
+func startNamesrv(cfg *config.Namesrv, log *slog.Logger) (*namesrv.Server, error) {
 	secure, err := serverTLS(&cfg.Load().Own)
 	if err != nil {
-		return fail(e, name, err)
+		return nil, err
 	}
-	server, err := namesrv.New(cfg, namesrv.Options{Log: log, TLS: secure})
+	s, err := namesrv.New(cfg, namesrv.Options{Log: log, TLS: secure})
 	if err != nil {
-		return fail(e, name, err)
+		return nil, err
 	}
-	if err := server.Start(); err != nil {
-		return fail(e, name, err)
+	if err := s.Start(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
-	fmt.Fprintf(e.stdout, "The Name Server boot success. serializeType=JSON, address %s\n", server.Addr())
-	err = ports{Namesrv: reachable(server.Addr())}.write(l.portFile)
-	if err == nil {
-		<-ctx.Done()
-	}
-	if closed := server.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fail(e, name, err)
-	}
-	return exitOK
+	return s, nil
 }

@@ -4,10 +4,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -46,10 +48,14 @@ func (l *launch) bindOwn(fs *pflag.FlagSet) {
 	fs.StringVar(&l.portFile, "port-file", "", "write the addresses, as JSON, to this file when ready")
 }
 
-func (l *launch) logger(w io.Writer) (*slog.Logger, error) {
+// begin prepares what a server needs before everything else: the place of its log, and no port file of a former one.
+func (l *launch) begin(w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.logLevel)); err != nil {
 		return nil, fmt.Errorf("--log-level %s: debug, info, warn or error", l.logLevel)
+	}
+	if err := l.removePorts(); err != nil {
+		return nil, err
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
 }
@@ -138,6 +144,32 @@ func (p ports) write(file string) error {
 		return fmt.Errorf("--port-file: %w", err)
 	}
 	return os.Rename(file+".tmp", file)
+}
+
+// serve announces a server that is ready, waits for its end, and closes it. The port file exists
+// while it serves.
+func (l *launch) serve(ctx context.Context, e env, name string, p ports, announce func(), shut func() error) int {
+	announce()
+	err := p.write(l.portFile)
+	if err == nil {
+		<-ctx.Done()
+		err = l.removePorts()
+	}
+	if err := errors.Join(err, shut()); err != nil {
+		return fail(e, name, err)
+	}
+	return exitOK
+}
+
+// removePorts removes the port file; before a start it is a former one's, whose readers would take it for this one's.
+func (l *launch) removePorts() error {
+	if l.portFile == "" {
+		return nil
+	}
+	if err := os.Remove(l.portFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--port-file: %w", err)
+	}
+	return nil
 }
 
 // reachable is the address a client on this machine connects to: a wildcard becomes the loopback address.

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,7 +45,7 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, finished := fs.noMore(); finished {
 		return code
 	}
-	log, err := s.logger(e.stderr)
+	log, err := s.begin(e.stderr)
 	if err != nil {
 		return fail(e, name, err)
 	}
@@ -55,15 +54,8 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
-	secure, err := serverTLS(&nsConfig.Load().Own)
+	ns, err := startNamesrv(nsConfig, log)
 	if err != nil {
-		return fail(e, name, err)
-	}
-	ns, err := namesrv.New(nsConfig, namesrv.Options{Log: log, TLS: secure})
-	if err != nil {
-		return fail(e, name, err)
-	}
-	if err := ns.Start(); err != nil {
 		return fail(e, name, err)
 	}
 	defer ns.Close()
@@ -76,34 +68,12 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
-	secure, err = serverTLS(&cfg.Load().Own)
+	b, err := startBroker(ctx, cfg, log)
 	if err != nil {
 		return fail(e, name, err)
 	}
-	client, err := clientTLS(&cfg.Load().Own)
-	if err != nil {
-		return fail(e, name, err)
-	}
-	b, err := broker.New(broker.Options{Config: cfg, Log: log, TLS: secure, ClientTLS: client})
-	if err != nil {
-		return fail(e, name, err)
-	}
-	if err := b.Start(ctx); err != nil {
-		return fail(e, name, errors.Join(err, closeBroker(b)))
-	}
-	s.announce(e, ns, b, cfg.Load())
 	p := ports{Namesrv: reachable(ns.Addr()), Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr())}
-	err = p.write(s.portFile)
-	if err == nil {
-		<-ctx.Done()
-	}
-	if closed := closeBroker(b); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fail(e, name, err)
-	}
-	return exitOK
+	return s.serve(ctx, e, name, p, func() { s.announce(e, ns, b, cfg.Load()) }, func() error { return closeBroker(b) })
 }
 
 func (s *standalone) announce(e env, ns *namesrv.Server, b *broker.Broker, v *config.BrokerValues) {
