@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package broker_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rocketmq-go/admin/client"
+	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/rocketmqtest"
+)
+
+// bystander is a client that sends all the time and remembers how long it had to wait.
+type bystander struct {
+	c     *client.Client
+	stop  chan struct{}
+	done  sync.WaitGroup
+	took  []time.Duration
+	fails []error
+}
+
+func startBystander(t *testing.T, mq *rocketmqtest.Cluster) *bystander {
+	b := &bystander{c: goodClient(t, mq), stop: make(chan struct{})}
+	b.done.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-b.stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+			begin := time.Now()
+			sent, err := b.c.Send(context.Background(), &client.Message{Topic: "Bystander", Body: []byte(fmt.Sprint(n)), Queue: queue(mq, 0)})
+			b.took = append(b.took, time.Since(begin))
+			if err != nil || sent.QueueOffset != int64(n) {
+				b.fails = append(b.fails, fmt.Errorf("message %d: %+v %w", n, sent, err))
+				return
+			}
+		}
+	})
+	return b
+}
+
+// check ends the bystander: nothing failed, nothing took long, nothing is lost.
+func (b *bystander) check(t *testing.T, mq *rocketmqtest.Cluster) {
+	t.Helper()
+	close(b.stop)
+	b.done.Wait()
+	for _, err := range b.fails {
+		t.Error(err)
+	}
+	slices.Sort(b.took)
+	n := len(b.took)
+	if n == 0 {
+		t.Fatal("the bystander sent nothing")
+	}
+	t.Logf("a bystander's %d sends: median %v, 99 %% %v, longest %v", n, b.took[n/2], b.took[n*99/100], b.took[n-1])
+	if b.took[n/2] > 100*time.Millisecond || b.took[n-1] > 3*time.Second {
+		t.Error("the bystander had to wait")
+	}
+	for offset := int64(0); offset < int64(n); {
+		got, err := b.c.Pull(context.Background(), client.PullRequest{Topic: "Bystander", Queue: *queue(mq, 0), Group: "G", Offset: offset, Suspend: time.Second})
+		if err != nil || got.Next <= offset {
+			t.Fatalf("at %d: %+v %v", offset, got, err)
+		}
+		for i := range got.Messages {
+			if m := &got.Messages[i]; string(m.Body) != fmt.Sprint(m.QueueOffset) {
+				t.Fatalf("offset %d has %q", m.QueueOffset, m.Body)
+			}
+		}
+		offset = got.Next
+	}
+}
+
+// mob opens connections and runs what each does with its own.
+func mob(t *testing.T, addr string, size int, each func(i int, c net.Conn)) {
+	t.Helper()
+	var all sync.WaitGroup
+	var d net.Dialer
+	for i := range size {
+		c, err := d.DialContext(t.Context(), "tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			defer c.Close()
+			each(i, c)
+		})
+	}
+	all.Wait()
+}
+
+// What a crowd of bad clients does costs others nothing but processor time, and leaves nothing behind when it goes (the
+// end of the tests of this package checks the goroutines).
+func TestCrowds(t *testing.T) {
+	pulls := func(group string, n int, offset int64, sysFlag int32) []byte {
+		var all []byte
+		for i := range n {
+			cmd := request(protocol.ReqPullMessage, pullOf(group, "Big", offset, sysFlag, "*"), nil)
+			cmd.Opaque = int32(i)
+			all = append(all, encoded(t, cmd)...)
+		}
+		return all
+	}
+	for name, crowd := range map[string]struct {
+		size int
+		each func(i int, c net.Conn)
+	}{
+		"says nothing": {1000, func(_ int, c net.Conn) { time.Sleep(200 * time.Millisecond) }},
+		"says it byte by byte": {200, func(_ int, c net.Conn) {
+			for _, b := range encoded(t, request(protocol.ReqSendMessage, nil, make([]byte, 100)))[:60] {
+				if _, err := c.Write([]byte{b}); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}},
+		"never reads what it pulls": {30, func(_ int, c net.Conn) {
+			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+			_, _ = c.Write(pulls("G", 3000, 0, 4))
+			time.Sleep(200 * time.Millisecond)
+		}},
+		"leaves while its pulls are held": {40, func(_ int, c net.Conn) {
+			if _, err := c.Write(pulls("G", 500, 8, 2|4)); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(300 * time.Millisecond)
+		}},
+		"leaves while it is answered": {100, func(i int, c net.Conn) {
+			var all []byte
+			for n := range 10_000 {
+				cmd := &protocol.Command{Code: []int32{14, 15, 30, 31, 34, 29, 21, 202, 10, 41}[n%10], Opaque: int32(n % 3)}
+				for name, value := range map[string]string{"topic": "Big", "queueId": "0", "timestamp": "1", "consumerGroup": "G"} {
+					cmd.Fields.Add(name, value)
+				}
+				all = append(all, encoded(t, cmd)...)
+			}
+			_ = c.SetDeadline(time.Now().Add(500 * time.Millisecond))
+			_, _ = c.Write(all)
+			if i%2 == 0 {
+				_, _ = io.CopyN(io.Discard, c, 1000)
+			}
+		}},
+		"talks nonsense": {300, func(i int, c net.Conn) {
+			random := rand.New(rand.NewPCG(uint64(i), 1))
+			b := make([]byte, random.IntN(600))
+			for j := range b {
+				b[j] = byte(random.Uint32())
+			}
+			if i%3 > 0 && len(b) > 8 { // a frame at least
+				copy(b, []byte{0, 0, byte((len(b) - 4) >> 8), byte(len(b) - 4), byte(i % 2), 0, 0, byte(random.IntN(256))})
+			}
+			_, _ = c.Write(b)
+			_ = c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+			_, _ = io.Copy(io.Discard, c)
+		}},
+		"talks to somebody else": {300, func(i int, c net.Conn) {
+			hello := []string{"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03", "*1\r\n$4\r\nPING\r\n"}
+			_, _ = c.Write([]byte(hello[i%len(hello)]))
+			_ = c.SetReadDeadline(time.Now().Add(time.Second))
+			if _, err := c.Read(make([]byte, 1)); err == nil {
+				return // a TLS server answers
+			} else if ne, ok := err.(net.Error); ok && ne.Timeout() && i%len(hello) != 2 {
+				t.Errorf("%q leaves the connection open", hello[i%len(hello)])
+			}
+		}},
+		"is cut off in the middle": {300, func(i int, c net.Conn) {
+			f := encoded(t, request(protocol.ReqSendMessageV2, &protocol.SendMessageRequestHeaderV2{B: protocol.Some("Big"), I: protocol.Some(strings.Repeat("K\x01v\x02", 50))}, make([]byte, 5000)))
+			_, _ = c.Write(f[:len(f)*i/300])
+			if i%2 == 0 {
+				_ = c.(*net.TCPConn).CloseWrite()
+				time.Sleep(50 * time.Millisecond)
+			} else {
+				_ = c.(*net.TCPConn).SetLinger(0)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mq := rocketmqtest.Start(t, rocketmqtest.WithConfig("flushDiskType", "ASYNC_FLUSH"))
+			c := goodClient(t, mq)
+			for range 8 {
+				if _, err := c.Send(context.Background(), &client.Message{Topic: "Big", Body: make([]byte, 200<<10), Queue: queue(mq, 0)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b := startBystander(t, mq)
+			mob(t, mq.BrokerAddr, crowd.size, crowd.each)
+			b.check(t, mq)
+		})
+	}
+}
+
+// Oneway requests are never answered, whatever they ask; requests with one opaque are all answered with it.
+func TestOnewayAndEqualOpaques(t *testing.T) {
+	mq := rocketmqtest.Start(t)
+	conn := dial(t, mq.BrokerAddr)
+	codes := mq.Broker.Dispatcher().(interface{ Codes() []int32 }).Codes()
+	slices.Sort(codes)
+	send := func(cmd *protocol.Command) {
+		t.Helper()
+		for name, value := range map[string]string{"topic": "TBW102", "queueId": "0", "consumerGroup": "G", "group": "G"} {
+			cmd.Fields.Add(name, value)
+		}
+		if _, err := conn.Write(encoded(t, cmd)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, code := range append(codes, 9999) {
+		send(&protocol.Command{Code: code, Flag: protocol.FlagOneway, Opaque: 1, Body: []byte("{}")})
+	}
+	for range 1000 {
+		send(&protocol.Command{Code: protocol.ReqGetMaxOffset, Opaque: 2})
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	for n := 0; n < 1000; {
+		a, err := read(conn)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case !a.IsResponse(): // a notice
+		case a.Opaque != 2:
+			t.Fatalf("a oneway request was answered: %+v", a)
+		default:
+			n++
+		}
+	}
+}
