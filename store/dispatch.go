@@ -95,13 +95,16 @@ func (d *dispatcher) run() {
 
 // work dispatches all there is, on the dispatcher's goroutine.
 func (d *dispatcher) work() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.patient = true
-	for d.step() {
+	for more := true; more; {
+		d.mu.Lock()
+		d.patient = true
+		more = d.step()
+		d.patient = false
+		if !more {
+			d.reader.Close()
+		}
+		d.mu.Unlock() // between two steps topics can be deleted, however busy the senders are
 	}
-	d.patient = false
-	d.reader.Close()
 }
 
 // Dispatch makes what was put visible on the caller's goroutine, which is cheaper than to wake another one for it. See
@@ -248,7 +251,9 @@ func (d *dispatcher) add(e *entry, props []byte) bool {
 		d.collect(e, e.q, e.queueOffset, tagsCode)
 		if len(known.MultiDispatch) > 0 && d.s.cfg.EnableMultiDispatch {
 			err := d.s.multiTargets(&known, e.q.id, func(q *queue, offset int64) error {
-				d.collect(e, q, offset, tagsCode)
+				if !d.s.gone.has([]byte(q.topic), e.phyOffset) {
+					d.collect(e, q, offset, tagsCode)
+				}
 				return nil
 			})
 			if err != nil {

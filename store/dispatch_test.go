@@ -343,3 +343,62 @@ func TestEverythingAtOnce(t *testing.T) {
 		t.Errorf("%d messages", total)
 	}
 }
+
+// A topic is deleted again and again while messages are sent to it: each of them either went with one of the deletions, or
+// is in the queue, and a start that makes the queue anew from the log finds the same.
+func TestTopicIsDeletedWhileMessagesAreSentToIt(t *testing.T) {
+	cfg := testConfig(t.TempDir())
+	s := openTest(t, cfg)
+	var mu sync.Mutex
+	var acknowledged []int64
+	var senders sync.WaitGroup
+	var stop atomic.Bool
+	for w := range 2 {
+		senders.Go(func() {
+			m := newMessage("T", 0, "b", "")
+			send, body := s.Put, m.Body
+			if w == 1 {
+				send, body = s.PutBatch, message.AppendBatchEntry(nil, 0, m.Body, nil)
+			}
+			m.Body = body
+			for !stop.Load() {
+				send(m, func(r PutResult) {
+					mu.Lock()
+					defer mu.Unlock()
+					if r.Status != PutOK {
+						t.Errorf("status %d", r.Status)
+					}
+					acknowledged = append(acknowledged, r.PhyOffset)
+				})
+			}
+		})
+	}
+	for range 10 {
+		for s.MaxOffset("T", 0) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		s.DeleteTopics([]string{"T"})
+	}
+	stop.Store(true)
+	senders.Wait()
+	last := put(t, s, newMessage("T", 0, "last", ""))
+	visible(t, s)
+	left := int64(1)
+	for _, phyOffset := range acknowledged {
+		if !s.gone.has([]byte("T"), phyOffset) {
+			left++
+		}
+	}
+	if last.QueueOffset != left-1 || s.MaxOffset("T", 0) != left || len(bodies(t, s, "T", 0)) != int(left) {
+		t.Errorf("%d acknowledged, %d left, %d visible, the last is %d", len(acknowledged), left, s.MaxOffset("T", 0), last.QueueOffset)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(cfg.Dir, "consumequeue")); err != nil {
+		t.Fatal(err)
+	}
+	if s = openTest(t, cfg); s.MaxOffset("T", 0) != left {
+		t.Errorf("%d after a start, %d expected", s.MaxOffset("T", 0), left)
+	}
+}

@@ -6,6 +6,7 @@ package store
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,6 +77,11 @@ func (p *multiPut) properties(s *Store) []byte {
 		return message.Rebuild(p.m.Properties, message.Java49, append(changes, [2]string{message.PropWait, ""})...)
 	}
 	return message.Rebuild(p.m.Properties, message.Java5, changes...)
+}
+
+// deleted tells whether one of the queues was deleted. The log's lock is held.
+func (p *multiPut) deleted() bool {
+	return slices.ContainsFunc(p.queues, func(q *queue) bool { return q != nil && q.deleted.Load() })
 }
 
 // advance takes the offsets.

@@ -63,6 +63,10 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 	}
 	res, err := s.append(m, q, bodyCRC, units(&known), multi)
 	s.cl.Unlock()
+	if err == errDeleted {
+		s.Put(m, done)
+		return
+	}
 	if err != nil {
 		s.refuse(err, done)
 		return
@@ -118,6 +122,9 @@ func (s *Store) refuse(err error, done func(PutResult)) {
 
 var errClosed = &putError{ServiceNotAvailable, errors.New("store: closed")}
 
+// errDeleted: the topic was deleted since its queue was looked up; there will be a new one.
+var errDeleted = errors.New("store: the queue was deleted")
+
 // lockLog takes the commit log's lock, unless who has it has been stuck for too long.
 func (s *Store) lockLog() bool {
 	if s.cl.TryLock() {
@@ -148,6 +155,9 @@ func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, units int64,
 	defer s.catchFault(debug.SetPanicOnFault(true), &err)
 	if s.closed {
 		return res, errClosed
+	}
+	if q.deleted.Load() || multi != nil && multi.deleted() {
+		return res, errDeleted
 	}
 	now := s.cfg.Now().UnixMilli()
 	s.cl.Holding(now)

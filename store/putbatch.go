@@ -42,6 +42,10 @@ func (s *Store) PutBatch(m *message.Message, done func(PutResult)) {
 	}
 	res, err := s.appendBatch(m, q, b)
 	s.cl.Unlock()
+	if err == errDeleted {
+		s.PutBatch(m, done)
+		return
+	}
 	if err != nil {
 		s.refuse(err, done)
 		return
@@ -104,6 +108,9 @@ func (s *Store) appendBatch(m *message.Message, q *queue, b *batch) (res PutResu
 	defer s.catchFault(debug.SetPanicOnFault(true), &err)
 	if s.closed {
 		return res, errClosed
+	}
+	if q.deleted.Load() {
+		return res, errDeleted
 	}
 	now := s.cfg.Now().UnixMilli()
 	s.cl.Holding(now)

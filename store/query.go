@@ -196,8 +196,39 @@ func (s *Store) Queues() map[string][]int32 {
 
 // DeleteTopics implements API.
 func (s *Store) DeleteTopics(topics []string) {
-	var known []string
-	var gone []*queue
+	// the cleaner or the dispatcher may be at work on one of them: wait for it
+	s.cleaner.mu.Lock()
+	defer s.cleaner.mu.Unlock()
+	s.dispatch.mu.Lock()
+	defer s.dispatch.mu.Unlock()
+	// a new queue in the place of an old one begins when the files of that are gone
+	s.making.Lock()
+	defer s.making.Unlock()
+	known, gone, end := s.takeQueues(topics)
+	if len(known) == 0 {
+		return
+	}
+	err := s.gone.add(known, end, s.cl.Min())
+	var removeErr error
+	for _, topic := range known {
+		s.log.Info("store: deleting the consume queues of a topic", "topic", topic)
+		removeErr = errors.Join(removeErr, os.RemoveAll(filepath.Join(s.queueRoot(), topic)))
+	}
+	if err != nil { // on a full disk there is room now
+		err = s.gone.add(known, end, s.cl.Min())
+	}
+	err = errors.Join(err, removeErr)
+	if err != nil {
+		s.log.Error("store: cannot delete consume queues", "topics", known, "err", err)
+	}
+	for _, q := range gone {
+		q.Close()
+	}
+}
+
+// takeQueues takes the queues of topics out of the store, and tells which topics had any and where the log ended: records
+// before are theirs, and none comes any more. s.making is held.
+func (s *Store) takeQueues(topics []string) (known []string, gone []*queue, end int64) {
 	s.mu.Lock()
 	for key, q := range s.queues {
 		if slices.Contains(topics, key.topic) {
@@ -209,37 +240,15 @@ func (s *Store) DeleteTopics(topics []string) {
 		}
 	}
 	s.mu.Unlock()
-	if len(known) == 0 {
-		return
-	}
+	s.cl.Lock()
+	defer s.cl.Unlock()
 	for _, q := range gone {
 		q.deleted.Store(true)
 		if strings.HasPrefix(q.topic, lmqPrefix) {
 			s.lmqs.Add(-1)
 		}
 	}
-	end := s.cl.End()
-	err := s.gone.add(known, end, s.cl.Min())
-	// the cleaner or the dispatcher may be at work on one of them: wait for it
-	s.cleaner.mu.Lock()
-	defer s.cleaner.mu.Unlock()
-	s.dispatch.mu.Lock()
-	var removeErr error
-	for _, topic := range known {
-		s.log.Info("store: deleting the consume queues of a topic", "topic", topic)
-		removeErr = errors.Join(removeErr, os.RemoveAll(filepath.Join(s.queueRoot(), topic)))
-	}
-	s.dispatch.mu.Unlock()
-	if err != nil { // on a full disk there is room now
-		err = s.gone.add(known, end, s.cl.Min())
-	}
-	err = errors.Join(err, removeErr)
-	if err != nil {
-		s.log.Error("store: cannot delete consume queues", "topics", known, "err", err)
-	}
-	for _, q := range gone {
-		q.Close()
-	}
+	return known, gone, s.cl.End()
 }
 
 // Writable implements API.

@@ -47,6 +47,7 @@ type Store struct {
 
 	memory int64 // bytes behind the log's end that are taken to be in memory
 
+	making sync.Mutex // held while a queue is made, or those of a topic are deleted; before mu, behind that of the dispatcher
 	mu     sync.RWMutex
 	queues map[queueKey]*queue
 	lmqs   atomic.Int32
@@ -84,7 +85,7 @@ type queue struct {
 	id      int32
 	next    int64       // queue offset of the next message: guarded by the commit log's lock
 	listed  atomic.Bool // in the upkeep's list of queues to sync
-	deleted atomic.Bool
+	deleted atomic.Bool // set while the commit log's lock is held: nothing is appended for it any more
 }
 
 // withDefaults fills in Java's defaults.
@@ -343,6 +344,8 @@ func (s *Store) queueFor(topic string, id int32) (*queue, error) {
 	if q := s.lookup(topic, id); q != nil {
 		return q, nil
 	}
+	s.making.Lock()
+	defer s.making.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if q := s.queues[queueKey{topic, id}]; q != nil {

@@ -167,7 +167,7 @@ func (s *Sequence) Create(base int64) (*File, error) {
 }
 
 // Prepare creates a file that Add makes part of the sequence later. Until then its only user is the caller, who removes
-// an unwanted one with Discard. A file of that name that is there already (left by a crash) is emptied.
+// an unwanted one with Discard. A file of that name that is there already is an error.
 func (s *Sequence) Prepare(base int64) (*File, error) {
 	dir := s.place(base)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
