@@ -78,6 +78,8 @@ func TestReport(t *testing.T) {
 		{"known otherwise", "5.3.3 changed reason\n\t+ y\n", "FAIL changed differs in another way"},
 		{"known, the same", "5.3.3 changed reason\n5.3.3 same reason\n", "FAIL same is the same"},
 		{"timing, the same", "5.3.3 changed reason\n5.3.3 same timing: of a row\n", ""},
+		{"timing, some of the lines", "5.3.3 changed timing: of a row\n\t+ w\n\t- broker-a 1\n\t+ x\n", ""},
+		{"timing, another line", "5.3.3 changed timing: of a row\n\t- broker-a 1\n", "FAIL changed differs"},
 		{"known, not there", "5.3.3 changed reason\n5.3.3 gone reason\n", "FAIL gone is on the list"},
 	} {
 		known, err := parseKnown("# head\n" + c.known)

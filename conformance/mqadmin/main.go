@@ -12,6 +12,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -98,6 +99,34 @@ func judge(s settings, results string) error {
 	return report(os.Stdout, s.version, golden, got, known)
 }
 
+// The scenario waits this long before the commands begin. Java's clients store their offsets ten seconds after their start
+// for the first time, and here that much may not have passed.
+const (
+	scenario   = "java/Scenario.java"
+	shortPause = "Thread.sleep(6000);"
+	longPause  = "Thread.sleep(15000);"
+)
+
+// recorder makes a copy of the recorder whose scenario waits longer, and returns its script.
+func recorder(peer, work string) (string, error) {
+	dir := filepath.Join(work, "recorder")
+	if err := os.CopyFS(dir, os.DirFS(peer)); err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, scenario)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	if !bytes.Contains(text, []byte(shortPause)) {
+		return "", fmt.Errorf("%s has no %q", scenario, shortPause)
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "run.py"), os.WriteFile(file, bytes.ReplaceAll(text, []byte(shortPause), []byte(longPause)), 0o644)
+}
+
 // collect starts the servers and runs the commands.
 func collect(ctx context.Context, s settings, work, results string) (err error) {
 	c, err := start(ctx, s, work)
@@ -105,8 +134,12 @@ func collect(ctx context.Context, s settings, work, results string) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
+	script, err := recorder(s.peer, work)
+	if err != nil {
+		return err
+	}
 	args := []string{
-		filepath.Join(s.peer, "run.py"), "run", "--namesrv", c.namesrv(), "--controller", c.controller(), "--version", s.version,
+		script, "run", "--namesrv", c.namesrv(), "--controller", c.controller(), "--version", s.version,
 		"--out", results,
 	}
 	if s.jars != "" {
