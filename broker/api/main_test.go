@@ -153,18 +153,16 @@ func (c *client) producer(id, group string) {
 	c.must(protocol.ReqHeartBeat, &protocol.HeartbeatData{ClientID: id, ProducerDataSet: []protocol.ProducerData{{GroupName: group}}})
 }
 
-// pull pulls a queue from its beginning and tells how many messages came.
-func (c *client) pull(group, topic string, queue int32) (n int64) {
+// pull pulls a queue from its beginning, when all the messages that were sent to it can be.
+func (c *client) pull(group, topic string, queue int32, sent int64) {
 	c.b.t.Helper()
-	c.b.eventually("messages can be pulled", func() bool {
+	c.b.eventually("all messages can be pulled", func() bool {
 		answer := c.call(protocol.ReqPullMessage, nil, "consumerGroup", group, "topic", topic, "queueId", strconv.Itoa(int(queue)),
 			"queueOffset", "0", "maxMsgNums", "32", "sysFlag", "0", "commitOffset", "0", "suspendTimeoutMillis", "0",
 			"subscription", "*", "subVersion", "1", "expressionType", "TAG")
 		next, _ := answer.Fields.Get("nextBeginOffset")
-		n, _ = strconv.ParseInt(next, 10, 64)
-		return answer.Code == protocol.RespSuccess
+		return answer.Code == protocol.RespSuccess && next == strconv.FormatInt(sent, 10)
 	})
-	return n
 }
 
 func (c *client) commit(group, topic string, queue int32, offset int) {
