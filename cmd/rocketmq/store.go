@@ -28,12 +28,13 @@ type storeCommand struct {
 var storeCommands = []storeCommand{
 	{"check", "check [DIR] [-c broker.conf] [--from-version 4.9.7|5.3.3]", `Tells whether this server can take the directory over from a Java broker: OK, OK with conditions, or NO, each with the
 reasons, and what is to be known about the way back. Nothing is changed; messages are not read (verify does that).
-Exit code 0, or 1 for NO.
+Exit code 0, or 1 for NO and where there is no store.
 `, storeCheck},
 	{"stat", "stat [DIR] [-c broker.conf]", `Prints sizes, offsets, times and the number of messages per queue. Quick; nothing is changed.
 `, storeStat},
 	{"verify", "verify [DIR] [-c broker.conf]", `Reads the whole commit log and compares it with the consume queues and the index. Each disagreement is printed with its
-place. Nothing is changed. Stop the broker first: of a running one it sees a moment. Exit code 0, or 1 for damage.
+place. Nothing is changed. Stop the broker first: of a running one it sees a moment. Exit code 0, or 1 for damage and where
+there is no store.
 `, storeVerify},
 	{"repair", "repair [DIR] [-c broker.conf] --truncate-tail|--fill-damage|--rebuild-queues|--rebuild-index …", `Does what the options say, in the order below, and tells what it did. What is replaced is kept in DIR/bak-TIMESTAMP.
 Refused while a broker has the directory open. Run verify before and after it.

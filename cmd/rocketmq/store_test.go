@@ -56,7 +56,11 @@ func TestStoreTools(t *testing.T) {
 
 	step("check", exitUsage, "give one store directory")
 	step("check --from-version 3.2 "+dir, exitUsage, "4.9.7 or 5.3.3")
-	step("check /nonexistent/store", exitFailed, "/nonexistent/store")
+	for _, name := range []string{"/nonexistent/store", filepath.Dir(conf)} {
+		for _, command := range []string{"check", "verify", "stat", "repair --rebuild-index"} {
+			step(command+" "+name, exitFailed, "no store here: "+name)
+		}
+	}
 	for _, c := range storeCommands {
 		step(c.name+" -h", exitOK, "usage: rocketmq store "+c.name)
 	}

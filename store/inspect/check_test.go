@@ -6,6 +6,7 @@ package inspect
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,6 +122,46 @@ func TestCheck(t *testing.T) {
 }
 
 // A store that is open is seen by check, and not touched by repair.
+// What is no store is not found to be in order.
+func TestNoStore(t *testing.T) {
+	other := t.TempDir()
+	put(t, other, "notes/a.txt", "a")
+	put(t, other, "config/app.json", "{}")
+	put(t, other, "index/1", "")
+	empty := t.TempDir()
+	for _, dir := range []string{other, empty, filepath.Join(empty, "missing"), filepath.Join(other, "config")} {
+		p := Place{Dir: dir}
+		_, check := Check(p, CheckOptions{})
+		_, verify := Verify(p, VerifyOptions{})
+		_, stat := ReadStat(p, Sizes{})
+		repair := Repair(p, RepairOptions{RebuildQueues: true}, io.Discard)
+		for what, err := range map[string]error{"check": check, "verify": verify, "stat": stat, "repair": repair} {
+			if err == nil || !strings.HasPrefix(err.Error(), "no store here: "+dir) {
+				t.Errorf("%s of %s: %v", what, dir, err)
+			}
+		}
+	}
+	if entries, err := os.ReadDir(empty); err != nil || len(entries) > 0 {
+		t.Errorf("%v in the empty directory, %v", entries, err)
+	}
+	// A broker that never got a message leaves a store.
+	s, err := store.Open(store.Config{Dir: empty, CommitLogFileSize: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Check(Place{Dir: empty}, CheckOptions{}); err != nil || !p.OK() {
+		t.Errorf("%+v %v", p, err)
+	}
+	// The commit log may be elsewhere.
+	put(t, other, "log/00000000000000000000", "x")
+	if _, err := Verify(Place{Dir: filepath.Join(other, "notes"), CommitLogDirs: []string{filepath.Join(other, "log")}}, VerifyOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRunningBroker(t *testing.T) {
 	dir := feedSet(t, lean, leanSets[0])
 	o := options(t, nil)
@@ -145,6 +186,7 @@ func TestRunningBroker(t *testing.T) {
 // Java's lock is of another kind, and tells its owner.
 func TestRunningJavaBroker(t *testing.T) {
 	dir := t.TempDir()
+	put(t, dir, "checkpoint", "")
 	put(t, dir, "lock", "lock")
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR, 0)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -167,9 +168,12 @@ type tree struct {
 	batched []string // topics with batch consume queues
 }
 
-// openTree lists a store directory. Nothing is changed, nor kept open.
+// openTree lists a store directory. Nothing is changed, nor kept open. It is an error if there is no store.
 func openTree(p Place) (*tree, error) {
 	info, err := os.Stat(p.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no store here: %s does not exist", p.Dir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +199,28 @@ func openTree(p Place) (*tree, error) {
 	if t.batched, err = subDirs(p.join("batchconsumequeue")); err != nil {
 		return nil, err
 	}
-	return t, t.listIndex()
+	if err := t.listIndex(); err != nil {
+		return nil, err
+	}
+	return t, t.isStore()
+}
+
+// marks: every store has one of them, also one without messages, and one that this server cannot read.
+var marks = [...]string{"commitlog", "consumequeue*", "checkpoint", "dledger-*", "config/topics.json*"}
+
+// isStore is an error if the directory has nothing of a store: somebody's other files, or nothing at all.
+func (t *tree) isStore() error {
+	if len(t.log.files) > 0 {
+		return nil
+	}
+	root := os.DirFS(t.Dir)
+	for _, mark := range marks {
+		if found, err := fs.Glob(root, mark); err != nil || len(found) > 0 {
+			return err
+		}
+	}
+	return fmt.Errorf("no store here: %s has no commitlog, consumequeue, checkpoint or config/topics.json; "+
+		"give the directory that storePathRootDir names", t.Dir)
 }
 
 func subDirs(dir string) ([]string, error) {
