@@ -234,6 +234,7 @@ func TestAnyText(t *testing.T) {
 
 // The clock of the machine jumps by hours, back and forth: messages are stored, found and delivered, locks expire.
 func TestClockJumps(t *testing.T) {
+	t.Parallel()
 	var ahead atomic.Int64
 	mq := rocketmqtest.Start(t, rocketmqtest.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
 	c := goodClient(t, mq)

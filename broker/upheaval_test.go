@@ -25,6 +25,7 @@ import (
 
 // Topics and groups are deleted, and made again, while clients use them: nobody hangs, and what is gone stays gone (U046).
 func TestDeleteWhileConsuming(t *testing.T) {
+	t.Parallel()
 	mq := rocketmqtest.Start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -150,7 +151,8 @@ func TestNonsenseAsConfiguration(t *testing.T) {
 		for _, cmd := range []*protocol.Command{
 			request(protocol.ReqPullMessage, pullOf("G", "T", math.MaxInt64, 4, "*"), nil),
 			request(protocol.ReqHeartBeat, nil, fastjson.Marshal(&protocol.HeartbeatData{ClientID: "c"})),
-			{Code: protocol.ReqGetBrokerRuntimeInfo}, {Code: protocol.ReqGetAllTopicConfig},
+			{Code: protocol.ReqGetBrokerRuntimeInfo},
+			{Code: protocol.ReqGetAllTopicConfig},
 		} {
 			if a := call(t, c, mq, cmd); strings.Contains(a.Remark.V, "panic") {
 				t.Errorf("%s: request %d: %s", odd, cmd.Code, a.Remark.V)

@@ -26,6 +26,9 @@ const commandEnv = "ROCKETMQ_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(commandEnv) != "" {
+		if dir := os.Getenv(smallDiskEnv); dir != "" {
+			mountSmallDisk(dir)
+		}
 		main()
 	}
 	os.Exit(m.Run())
@@ -36,6 +39,7 @@ type server struct {
 	t    *testing.T
 	args []string
 	file string // of its ports
+	disk string // a directory that gets a small file system, which only the process sees; "": none
 	cmd  *exec.Cmd
 	out  output
 	at   ports
@@ -43,13 +47,20 @@ type server struct {
 
 func startServer(t *testing.T, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, args: args, file: filepath.Join(t.TempDir(), "ports.json")}
+	s := &server{t: t, args: args}
+	s.begin()
+	return s
+}
+
+func (s *server) begin() {
+	s.t.Helper()
+	t := s.t
+	s.file = filepath.Join(t.TempDir(), "ports.json")
 	s.start()
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
 	})
-	return s
 }
 
 func (s *server) start() {
@@ -57,6 +68,7 @@ func (s *server) start() {
 	_ = os.Remove(s.file)
 	s.cmd = exec.Command(os.Args[0], append(s.args, "--port-file", s.file)...)
 	s.cmd.Env = append(os.Environ(), commandEnv+"=1")
+	s.onSmallDisk()
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
