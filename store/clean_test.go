@@ -528,3 +528,37 @@ func TestOrderedQueues(t *testing.T) {
 		}
 	})
 }
+
+// A directory that is removed, or its log, is noticed: messages that nobody could find again are not acknowledged.
+func TestRemovedDirectoryRefusesMessages(t *testing.T) {
+	for _, what := range []string{".", "commitlog", "lock"} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &cleaningTest{t: t}
+				dir := filepath.Join(t.TempDir(), "store")
+				c.open(dir, nil)
+				put(t, c.s, newMessage("T", 0, "body", ""))
+				time.Sleep(11 * time.Second)
+				synctest.Wait()
+				put(t, c.s, newMessage("T", 0, "body", ""))
+				if err := os.RemoveAll(filepath.Join(dir, what)); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(11 * time.Second)
+				synctest.Wait()
+				c.s.Put(newMessage("T", 0, "body", ""), func(r PutResult) {
+					if r.Status != ServiceNotAvailable {
+						t.Errorf("status %d", r.Status)
+					}
+				})
+				if c.s.Writable() {
+					t.Error("it says that it can be written to")
+				}
+				if got := len(bodies(t, c.s, "T", 0)); got != 2 {
+					t.Errorf("%d messages can be read", got)
+				}
+				c.s.Close()
+			})
+		})
+	}
+}

@@ -4,7 +4,9 @@
 package store
 
 import (
+	"errors"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -18,6 +20,7 @@ type disk struct {
 	s *Store
 
 	full  atomic.Bool              // above the warning level: messages are refused
+	lost  atomic.Bool              // the directory was removed or replaced: messages are refused for good
 	level atomic.Uint64            // bits of used
 	tight atomic.Pointer[[]string] // directories of the log that take no new files for now
 
@@ -32,11 +35,31 @@ func (d *disk) init(s *Store) {
 // used is the part of the fuller one of log and consume queues, at the last look.
 func (d *disk) used() float64 { return math.Float64frombits(d.level.Load()) }
 
+// refuses tells that messages cannot be kept.
+func (d *disk) refuses() bool { return d.full.Load() || d.lost.Load() }
+
+// missing tells what is no longer where the store has put it, "" if all is well. Files that were removed can be written
+// to as long as they are open, and then all of it is gone.
+func (s *Store) missing() string {
+	held, err := s.lock.Stat()
+	if err != nil {
+		return ""
+	}
+	there, err := os.Stat(s.lock.Name())
+	if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(held, there) {
+		return s.lock.Name()
+	}
+	return s.cl.Missing()
+}
+
 // look measures, and decides whether messages are taken and which directories get new files. It returns used.
 func (d *disk) look(r *CleaningRules) float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.s
+	if what := s.missing(); what != "" && !d.lost.Swap(true) {
+		s.log.Error("store: a file was removed or replaced while it was in use, messages are refused until the next start", "file", what)
+	}
 	var tight []string
 	for _, dir := range s.writable {
 		if s.cfg.DiskUsage(dir) > r.DiskSpaceCleanForciblyRatio {

@@ -77,7 +77,7 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 // admit makes the checks that need no lock.
 func (s *Store) admit(m *message.Message) PutStatus {
 	switch {
-	case s.stuck.Load() || s.cleaner.disk.full.Load():
+	case s.stuck.Load() || s.cleaner.disk.refuses():
 		return ServiceNotAvailable
 	case m.Body == nil || len(m.Body) > int(s.cfg.MaxMessageSize):
 		return MessageIllegal

@@ -353,6 +353,19 @@ func (l *Log) Flush(leastPages int) error {
 	return nil
 }
 
+// Missing is the path of the file that is being written to if it was removed from its directory, else "".
+func (l *Log) Missing() string {
+	t := l.cur.Load()
+	if t == nil || !t.file.Acquire() {
+		return ""
+	}
+	defer t.file.Release()
+	if !t.file.Removed() {
+		return ""
+	}
+	return t.file.Path()
+}
+
 // Dirty tells whether anything is waiting for a flush.
 func (l *Log) Dirty() bool { return l.flushed.Load() < l.end.Load() }
 

@@ -295,6 +295,13 @@ func (f *File) DataEnd() int64 {
 	return min(end, f.size)
 }
 
+// Removed tells that the file is in no directory any more. It makes sense for files whose descriptor stays open.
+func (f *File) Removed() bool {
+	var info unix.Stat_t
+	err := f.control(func(fd int) error { return unix.Fstat(fd, &info) })
+	return err == nil && info.Nlink == 0
+}
+
 // ModTime is when the file was last written to, as the file system tells.
 func (f *File) ModTime() (time.Time, error) {
 	info, err := os.Stat(f.path)
