@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -232,5 +233,68 @@ func TestOnewayAndEqualOpaques(t *testing.T) {
 		default:
 			n++
 		}
+	}
+}
+
+// Pulls of clients that never read are held and then all woken by one large message. Others are woken without delay,
+// and memory stays bounded.
+func TestPullsWokenForClientsThatNeverRead(t *testing.T) {
+	mq := rocketmqtest.Start(t)
+	c := goodClient(t, mq)
+	ctx := context.Background()
+	for _, topic := range []string{"Big", "Quick"} {
+		if _, err := c.Send(ctx, &client.Message{Topic: topic, Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
+			t.Fatal(err)
+		}
+		visible(t, c, mq, topic, 1)
+	}
+	const conns, pulls = 40, 400
+	for range conns {
+		conn := dial(t, mq.BrokerAddr)
+		_ = conn.(*net.TCPConn).SetReadBuffer(4096)
+		var all []byte
+		for i := range pulls {
+			cmd := request(protocol.ReqPullMessage, pullOf("G", "Big", 1, 2|4, "*"), nil)
+			cmd.Opaque = int32(i)
+			all = append(all, encoded(t, cmd)...)
+		}
+		if _, err := conn.Write(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(200 * time.Millisecond)
+	if _, err := c.Send(ctx, &client.Message{Topic: "Big", Body: make([]byte, 250<<10), Queue: queue(mq, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	var longest time.Duration
+	var memory uint64
+	for offset := int64(1); offset < 200; offset++ {
+		arrived := make(chan error, 1)
+		go func() {
+			got, err := c.Pull(ctx, client.PullRequest{Topic: "Quick", Queue: *queue(mq, 0), Group: "G", Offset: offset, Suspend: 10 * time.Second})
+			if err == nil && len(got.Messages) != 1 {
+				err = fmt.Errorf("%+v", got)
+			}
+			arrived <- err
+		}()
+		time.Sleep(5 * time.Millisecond)
+		begin := time.Now()
+		if _, err := c.Send(ctx, &client.Message{Topic: "Quick", Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-arrived; err != nil {
+			t.Fatal(err)
+		}
+		longest = max(longest, time.Since(begin))
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		memory = max(memory, m.HeapInuse)
+	}
+	t.Logf("from send to receipt %v at most, %d MiB in use", longest, memory>>20)
+	if longest > 2*time.Second {
+		t.Error("others wait for them")
+	}
+	if memory > 1500<<20 {
+		t.Error("they take all memory")
 	}
 }

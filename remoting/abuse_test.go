@@ -313,6 +313,91 @@ func TestLateAnswersToClientThatNeverReads(t *testing.T) {
 	})
 }
 
+// Many such clients together are bounded too: those that have much queued are cut off, the others are left alone. When
+// all are gone nothing is counted any more.
+func TestManyClientsThatNeverRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := make([]byte, 100_000)
+		var late []Responder
+		table := NewRoutes(RoutesConfig{}, Route{Code: 1, Raw: func(r *Request) { late = append(late, r.Hold()) }})
+		const limit = 8 << 20
+		s := NewServer(ServerConfig{Dispatcher: table, Limits: Limits{MaxQueuedAll: limit}})
+		for range 20 {
+			greedy := s.Pipe()
+			for i := range 40 {
+				if _, err := greedy.Write(echoFrame(t, int32(i), "")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+		}
+		modest := s.Pipe()
+		if _, err := modest.Write(echoFrame(t, 7, "")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for _, l := range late {
+			l.Respond(&protocol.Response{Body: body})
+		}
+		synctest.Wait()
+		if all := s.all.Load(); all > limit+20*(mayQueue+1<<18) {
+			t.Errorf("%d bytes are queued", all)
+		}
+		if n := s.Counters().Slow; n == 0 || n > 19 {
+			t.Errorf("%d connections were cut off", n)
+		}
+		if a := readFrame(t, modest); a.Opaque != 7 || len(a.Body) != len(body) {
+			t.Errorf("%d bytes", len(a.Body))
+		}
+		s.Close()
+		if all := s.all.Load(); all != 0 || s.Conns() != 0 {
+			t.Errorf("%d bytes are counted after the end", all)
+		}
+	})
+}
+
+// What is queued in many buffers arrives in order.
+func TestManyAnswersInOrder(t *testing.T) {
+	var late []Responder
+	table := NewRoutes(RoutesConfig{}, Route{Code: 1, Raw: func(r *Request) { late = append(late, r.Hold()) }},
+		Route{Code: 2, Handle: func(context.Context, *Request) (*protocol.Response, error) {
+			for i, l := range late {
+				l.Respond(&protocol.Response{Body: bytes.Repeat([]byte{byte(i)}, i*1000)})
+			}
+			return &protocol.Response{}, nil
+		}})
+	s := NewServer(ServerConfig{Dispatcher: table})
+	defer s.Close()
+	c := s.Pipe()
+	defer c.Close()
+	for i := range 200 {
+		if _, err := c.Write(echoFrame(t, int32(i), "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := protocol.NewRequest(2, nil, nil)
+	last.Opaque = 200
+	b, err := protocol.AppendFrame(nil, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		a := readFrame(t, c)
+		if want := bytes.Repeat([]byte{byte(i)}, i*1000); a.Opaque != int32(i) || !bytes.Equal(a.Body, want) {
+			t.Fatalf("answer %d: opaque %d, %d bytes", i, a.Opaque, len(a.Body))
+		}
+	}
+	if a := readFrame(t, c); a.Opaque != 200 {
+		t.Errorf("%+v", a)
+	}
+	for s.all.Load() != 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // Reading stops at MaxInFlight and goes on when answers were given.
 func TestInFlightBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

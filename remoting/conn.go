@@ -26,6 +26,7 @@ type Limits struct {
 	MaxFrame     int           // bytes of one frame, default protocol.MaxFrame
 	MaxInFlight  int           // requests taken over with Detach and not yet answered, default 4096; then reading stops
 	MaxQueued    int           // bytes of encoded and not yet written frames, default 32 MiB; then reading stops
+	MaxQueuedAll int           // the same of all connections together, default 512 MiB; then those that read slowly are cut off
 	IdleTimeout  time.Duration // without a read or write the connection is closed, default 120 s
 	WriteTimeout time.Duration // a peer that reads nothing for so long is cut off, default 60 s
 }
@@ -34,6 +35,7 @@ func (l *Limits) fill() {
 	l.MaxFrame = orDefault(l.MaxFrame, protocol.MaxFrame)
 	l.MaxInFlight = orDefault(l.MaxInFlight, 4096)
 	l.MaxQueued = orDefault(l.MaxQueued, 32<<20)
+	l.MaxQueuedAll = orDefault(l.MaxQueuedAll, 512<<20)
 	l.IdleTimeout = orDefault(l.IdleTimeout, 120*time.Second)
 	l.WriteTimeout = orDefault(l.WriteTimeout, 60*time.Second)
 }
@@ -58,6 +60,7 @@ type endpoint struct {
 
 	bufs     buffers
 	encoders sync.Pool
+	all      atomic.Int64 // bytes queued on all connections
 	opaque   atomic.Int32
 	draining atomic.Bool
 	counters counters
@@ -141,8 +144,7 @@ func (c *conn) close(reason error) {
 	calls := c.calls
 	c.calls = nil
 	if !c.writing {
-		c.bufs.put(c.out)
-		c.out, c.queued = nil, 0
+		c.drop()
 	}
 	raw := c.raw
 	c.mu.Unlock()

@@ -5,6 +5,7 @@ package remoting
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,10 @@ const (
 	flushAt = 256 << 10
 	// writeChunk is how much goes into one Write, so that the janitor sees slow progress.
 	writeChunk = 256 << 10
+	// chunk is how full a buffer gets before another one is begun: a large one would be copied again and again.
+	chunk = 256 << 10
+	// mayQueue is what a connection may have queued even if all together have too much.
+	mayQueue = 1 << 20
 )
 
 // writer is the writing half of a conn, guarded by conn.mu.
@@ -25,11 +30,44 @@ const (
 // goroutines, are written by a goroutine that lives as long as there is something to write. There is never more than one
 // writing, and what arrives meanwhile goes into its next write.
 type writer struct {
+	full    [][]byte // buffers to be written before out
 	out     []byte
-	queued  int // len(out) and what is being written
+	waiting int // bytes of full and out
+	queued  int // waiting and what is being written
 	batch   bool
 	writing bool
 	writes  atomic.Uint64 // finished Writes
+}
+
+// room makes room for n more bytes in out. c.mu is held.
+func (c *conn) room(n int) {
+	if len(c.out) >= chunk && cap(c.out)-len(c.out) < n {
+		c.full = append(c.full, c.out)
+		c.out = nil
+	}
+	c.out = c.bufs.grow(c.out, n)
+}
+
+// next takes the buffer that is to be written next. c.mu is held.
+func (c *conn) next() []byte {
+	b := c.out
+	if len(c.full) > 0 {
+		b = c.full[0]
+		c.full = slices.Delete(c.full, 0, 1)
+	} else {
+		c.out = nil
+	}
+	c.waiting -= len(b)
+	return b
+}
+
+// drop forgets what waits to be written. c.mu is held.
+func (c *conn) drop() {
+	for _, b := range append(c.full, c.out) {
+		c.bufs.put(b)
+	}
+	c.all.Add(-int64(c.waiting))
+	c.full, c.out, c.waiting, c.queued = nil, nil, 0, 0
 }
 
 func (c *conn) queuedNow() int {
@@ -61,22 +99,19 @@ func (c *conn) endBatch() {
 
 // claim makes the caller the one who writes, if there is something to write and nobody does. c.mu is held.
 func (c *conn) claim() []byte {
-	if c.writing || len(c.out) == 0 {
+	if c.writing || c.waiting == 0 {
 		return nil
 	}
-	b := c.out
-	c.out = nil
 	c.writing = true
-	return b
+	return c.next()
 }
 
 // finish ends the caller's writing; what arrived meanwhile gets a goroutine. c.mu is held.
 func (c *conn) finish() {
 	c.writing = false
-	c.queued = len(c.out)
+	c.queued = c.waiting
 	if c.closed != nil {
-		c.bufs.put(c.out)
-		c.out, c.queued = nil, 0
+		c.drop()
 	}
 	c.wake()
 	c.startWriter()
@@ -96,14 +131,13 @@ func (c *conn) writeLoop(b []byte) {
 	for b != nil {
 		c.write(b)
 		c.mu.Lock()
-		if c.batch || c.closed != nil || len(c.out) == 0 {
+		if c.batch || c.closed != nil || c.waiting == 0 {
 			c.finish()
 			c.mu.Unlock()
 			return
 		}
-		b = c.out
-		c.out = nil
-		c.queued = len(b)
+		c.queued = c.waiting
+		b = c.next()
 		c.wake()
 		c.mu.Unlock()
 	}
@@ -121,6 +155,7 @@ func (c *conn) write(b []byte) {
 		rest = rest[n:]
 	}
 	c.active.Store(true)
+	c.all.Add(-int64(len(b)))
 	c.bufs.put(b)
 }
 
@@ -129,7 +164,7 @@ func (c *conn) append(size int, encode func([]byte) ([]byte, error)) error {
 	if c.closed != nil {
 		return c.gone()
 	}
-	c.out = c.bufs.grow(c.out, size+frameGuess)
+	c.room(size + frameGuess)
 	before := len(c.out)
 	b, err := encode(c.out)
 	if err != nil {
@@ -142,11 +177,13 @@ func (c *conn) append(size int, encode func([]byte) ([]byte, error)) error {
 // frameGuess is about the size of a frame without its body.
 const frameGuess = 512
 
-// appended counts n queued bytes and sees that they are written. A peer that lets twice the limit pile up is cut off.
-// c.mu is held.
+// appended counts n queued bytes and sees that they are written. A peer that lets twice the limit pile up is cut off, and
+// when all connections together have too much, each that has more than a little. c.mu is held.
 func (c *conn) appended(n int) error {
+	c.waiting += n
 	c.queued += n
-	if c.queued > 2*c.MaxQueued {
+	all := c.all.Add(int64(n))
+	if c.queued > 2*c.MaxQueued || all > int64(c.MaxQueuedAll) && c.queued > mayQueue {
 		go c.close(errSlow)
 		return ErrClosed
 	}
@@ -163,7 +200,7 @@ func (c *conn) respond(opaque int32, t protocol.SerializeType, resp *protocol.Re
 	if c.closed != nil {
 		return
 	}
-	c.out = c.bufs.grow(c.out, len(resp.Body)+frameGuess)
+	c.room(len(resp.Body) + frameGuess)
 	before := len(c.out)
 	b, err := enc.AppendResponse(c.out, opaque, t, resp)
 	if err != nil {
