@@ -350,6 +350,7 @@ func TestManyClientsThatNeverRead(t *testing.T) {
 			t.Errorf("%d bytes", len(a.Body))
 		}
 		s.Close()
+		synctest.Wait()
 		if all := s.all.Load(); all != 0 || s.Conns() != 0 {
 			t.Errorf("%d bytes are counted after the end", all)
 		}
