@@ -266,7 +266,7 @@ func checkConsistent(t *testing.T, s *store.Store) (records int) {
 			return nil
 		}
 		if hits := s.QueryIndex(string(r.Topic), string(known.UniqKey), 64, 0, math.MaxInt64).PhyOffsets; len(hits) != 1 || hits[0] != off {
-			t.Fatalf("record at %d: its unique key finds %v", off, hits)
+			t.Fatalf("record at %d of %d: its unique key finds %v; index files %+v", off, cl.End(), hits, s.Index().Headers())
 		}
 		return nil
 	})
