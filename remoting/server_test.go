@@ -454,27 +454,6 @@ func TestCloseDrains(t *testing.T) {
 	})
 }
 
-func TestListenBroker(t *testing.T) {
-	l, err := ListenBroker("127.0.0.1", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := l.Port()
-	if f, h := l.Fast.Addr().(*net.TCPAddr).Port, l.HA.Addr().(*net.TCPAddr).Port; f != p-2 || h != p+1 {
-		t.Errorf("ports %d %d %d", f, p, h)
-	}
-	if _, err := ListenBroker("127.0.0.1", p+1); err == nil {
-		t.Error("a port was opened twice")
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if l, err = ListenBroker("127.0.0.1", p); err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-}
-
 func TestObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
