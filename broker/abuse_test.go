@@ -29,7 +29,8 @@ import (
 // The tests of the abuse files attack a broker through real sockets and look at what other clients notice.
 
 func goodClient(t testing.TB, mq *rocketmqtest.Cluster) *client.Client {
-	c := client.New(client.Options{Namesrv: []string{mq.NamesrvAddr}})
+	// Statistics of 65,536 queues take seconds under the race detector.
+	c := client.New(client.Options{Namesrv: []string{mq.NamesrvAddr}, Timeout: 30 * time.Second})
 	t.Cleanup(func() { c.Close() })
 	return c
 }

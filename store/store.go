@@ -275,7 +275,8 @@ func (s *Store) Close() error {
 	}
 	err = errors.Join(err, s.cp.write(true))
 	if clean && err == nil {
-		err = errors.Join(s.cp.mark(false), os.Remove(s.abortPath()))
+		// In this order: killed in between, the next start finds a clean stop and asks for no mark.
+		err = errors.Join(os.Remove(s.abortPath()), s.cp.mark(false))
 	} else {
 		s.log.Error("store: stopped, but not cleanly: the next start checks the log", "behind", s.DispatchBehind(), "err", err)
 	}
