@@ -31,6 +31,9 @@ type offsets struct {
 	offsets *offset.Store
 }
 
+// maxName is the longest name of a group or topic that offsets are kept for in 4.9.
+const maxName = 255
+
 func (o *offsets) query(r *remoting.Request) (*protocol.Response, error) {
 	h, err := remoting.ParseHeader[protocol.QueryConsumerOffsetRequestHeader](r)
 	if err != nil {
@@ -85,6 +88,9 @@ func (o *offsets) update(r *remoting.Request) (*protocol.Response, error) {
 		}
 	} else if !h.ConsumerGroup.Set || !h.Topic.Set || !h.QueueID.Set || !h.CommitOffset.Set {
 		return nil, missing("consumerGroup, topic, queueId or commitOffset")
+	} else if len(group) > maxName || len(topic) > maxName {
+		// 4.9 takes names of groups and topics that do not exist, and keeps their offsets for ever.
+		return nil, protocol.Errorf(protocol.RespSystemError, "a group or topic of more than %d bytes", maxName)
 	}
 	if o.config().UseServerSideResetOffset && o.offsets.HasReset(group, topic, h.QueueID.V) {
 		return &protocol.Response{Remark: protocol.Some("Offset has been previously reset")}, nil

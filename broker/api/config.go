@@ -24,6 +24,9 @@ type configs struct {
 	log     *slog.Logger
 }
 
+// maxLogged is how many unknown keys of a request stand in the log.
+const maxLogged = 20
+
 func (c *configs) update(r *remoting.Request) (*protocol.Response, error) {
 	change, err := c.config.Update(r.Body)
 	var blocked *config.BlackListError
@@ -34,7 +37,7 @@ func (c *configs) update(r *remoting.Request) (*protocol.Response, error) {
 		return nil, protocol.Errorf(protocol.RespSystemError, "%s", err)
 	}
 	c.log.Info("configuration changed by a request", "client", r.Channel.RemoteAddr(), "keys", change.Keys,
-		"unknown", change.Ignored)
+		"unknown", change.Ignored[:min(len(change.Ignored), maxLogged)], "unknownKeys", len(change.Ignored))
 	if change.SaveErr != nil {
 		c.log.Error("configuration file not written; the new values hold until the next start", "error", change.SaveErr)
 	}

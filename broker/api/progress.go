@@ -92,8 +92,11 @@ func (p *progress) wanted(group string, h *protocol.GetConsumeStatsRequestHeader
 	if h.TopicList.V == "" {
 		return all
 	}
-	list := strings.Split(h.TopicList.V, ";")
-	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(list, name) })
+	named := map[string]bool{}
+	for name := range strings.SplitSeq(h.TopicList.V, ";") {
+		named[name] = true
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return !named[name] })
 }
 
 // read are those of the topics that exist and that the group, if it is online, still subscribes.
