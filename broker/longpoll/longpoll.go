@@ -11,6 +11,7 @@ package longpoll
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,9 +72,10 @@ type Holder struct {
 	held   atomic.Int64
 	bytes  atomic.Int64 // of their expressions
 
-	wakeMu   sync.Mutex
-	wakeList list // woken, waiting for a goroutine of Run
-	signal   chan struct{}
+	wakeMu sync.Mutex
+	woken  []list // waiting for a goroutine of Run: those of one queue in each, which take turns
+	head   int    // lists before are done
+	signal chan struct{}
 }
 
 type shard struct {
@@ -201,33 +203,41 @@ func (h *Holder) take(key queueKey, want func(*Pull) bool) {
 
 func (h *Holder) enqueue(woken list) {
 	h.wakeMu.Lock()
-	if h.wakeList.last == nil {
-		h.wakeList = woken
-	} else {
-		h.wakeList.last.next = woken.first
-		h.wakeList.last = woken.last
-	}
+	h.woken = append(h.woken, woken)
 	h.wakeMu.Unlock()
+	h.more()
+}
+
+// more wakes a goroutine of Run, unless as many as there are know already.
+func (h *Holder) more() {
 	select {
 	case h.signal <- struct{}{}:
 	default:
 	}
 }
 
+// dequeue gives the next pull to be woken. The queues take turns: thousands of pulls of one do not keep those of others
+// waiting.
 func (h *Holder) dequeue() *Pull {
 	h.wakeMu.Lock()
 	defer h.wakeMu.Unlock()
-	p := h.wakeList.first
-	if p == nil {
+	if h.head == len(h.woken) {
 		return nil
 	}
-	if h.wakeList.first = p.next; p.next == nil {
-		h.wakeList.last = nil
-	} else {
-		// One waker may not be enough for many pulls.
-		select {
-		case h.signal <- struct{}{}:
-		default:
+	l := h.woken[h.head]
+	h.woken[h.head] = list{}
+	h.head++
+	p := l.first
+	if l.first = p.next; l.first != nil {
+		h.woken = append(h.woken, l)
+	}
+	switch {
+	case h.head == len(h.woken):
+		h.woken, h.head = h.woken[:0], 0
+	default:
+		h.more() // one waker may not be enough for many pulls
+		if h.head >= 1024 && 2*h.head > len(h.woken) {
+			h.woken, h.head = slices.Delete(h.woken, 0, h.head), 0
 		}
 	}
 	p.next = nil

@@ -187,6 +187,32 @@ func TestLimitOfExpressions(t *testing.T) {
 	})
 }
 
+// Pulls that are woken at once on one queue do not keep those of another waiting.
+func TestQueuesTakeTurns(t *testing.T) {
+	h := New(Options{MaxOffset: func(string, int32) int64 { return 0 }})
+	const crowd = 5000
+	for i := range crowd {
+		h.Hold(&Pull{Topic: "Crowd", Offset: int64(i)})
+	}
+	all := func(*Pull) bool { return true }
+	h.take(queueKey{"Crowd", 0}, all)
+	for n := range crowd + 100 {
+		if n%50 == 49 && n < 5000 {
+			h.Hold(&Pull{Topic: "Other", Offset: int64(n)})
+			h.take(queueKey{"Other", 0}, all)
+			first, second := h.dequeue(), h.dequeue()
+			if first.Topic != "Other" && second.Topic != "Other" {
+				t.Fatalf("after %d of the crowd: %s and %s", n, first.Topic, second.Topic)
+			}
+			continue
+		}
+		h.dequeue()
+	}
+	if p := h.dequeue(); p != nil || len(h.woken) != 0 || h.Held() != 0 {
+		t.Errorf("%+v is left, %d lists", p, len(h.woken))
+	}
+}
+
 func TestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 2)
