@@ -59,7 +59,7 @@ func (s *Store) recover() error {
 	if len(s.cl.Sequence().Files()) == 0 {
 		return s.startEmpty(maxPhy)
 	}
-	from := s.startAfterCrash()
+	from := s.startAfterCrash(maxPhy)
 	if s.clean {
 		from = s.startAfterStop(maxPhy, newest)
 	}
@@ -162,11 +162,16 @@ func (s *Store) holdsRecord(u Unit) bool {
 	return err == nil && r.Size == u.Size && r.CRCOK()
 }
 
-// startAfterCrash is where the log is read from after a crash: at the newest file that was begun before the checkpoint.
-func (s *Store) startAfterCrash() int64 {
+// startAfterCrash is where the log is read from after a crash: at the newest file that was begun before the checkpoint,
+// but not behind the file of the newest record that is in a queue. Store times alone do not tell: the clock may have
+// been set back while records waited, and queues may have been removed.
+func (s *Store) startAfterCrash(maxPhy int64) int64 {
 	files := s.cl.Sequence().Files()
 	before := s.cp.minTimestamp(s.cfg.IndexSafe)
 	for i := len(files) - 1; i >= 0; i-- {
+		if files[i].Base() > max(maxPhy-1, 0) {
+			continue
+		}
 		if t := commitlog.FirstStoreTime(files[i]); t != 0 && t <= before {
 			return files[i].Base()
 		}

@@ -82,6 +82,56 @@ func logFile(cfg Config, n int64) string {
 	return filepath.Join(cfg.Dir, "commitlog", segment.Name(n*cfg.CommitLogFileSize))
 }
 
+// The clock was set back while records waited for the dispatcher: times do not tell then which of them it has not seen.
+func TestCrashAfterTheClockWasSetBack(t *testing.T) {
+	const n = 320 // the last few lie in the second file
+	cfg := testConfig(t.TempDir())
+	late := time.Now()
+	clock := late
+	cfg.Now = func() time.Time { return clock }
+	s := openTest(t, cfg)
+	for i := range n {
+		if i == 300 {
+			clock = late.Add(-time.Hour)
+		}
+		put(t, s, newMessage("T", int32(i%2), fmt.Sprintf("%d %s", i, strings.Repeat("x", 3300)), fmt.Sprintf("UNIQ_KEY\x01u%d", i)))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for q := range 2 {
+		path := filepath.Join(cfg.Dir, "consumequeue", "T", fmt.Sprint(q), segment.Name(0))
+		overwrite(t, path, (n/2-20)*consumequeue.UnitSize, make([]byte, 20*consumequeue.UnitSize))
+	}
+	times := binary.BigEndian.AppendUint64(nil, uint64(late.UnixMilli()))
+	overwrite(t, filepath.Join(cfg.Dir, "checkpoint"), 0, append(times, times...))
+	crashed(t, cfg)
+	checkFilled(t, cfg, n)
+}
+
+// Queues that were removed are made again from the whole log, also after a crash.
+func TestQueuesRemovedAfterCrash(t *testing.T) {
+	const n = 1000
+	cfg := testConfig(t.TempDir())
+	clock := time.Now()
+	cfg.Now = func() time.Time { return clock }
+	s := openTest(t, cfg)
+	for i := range n {
+		clock = clock.Add(time.Second)
+		put(t, s, newMessage("T", int32(i%2), fmt.Sprintf("%d %s", i, strings.Repeat("x", 3300)), fmt.Sprintf("UNIQ_KEY\x01u%d", i)))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"consumequeue", "index"} {
+		if err := os.RemoveAll(filepath.Join(cfg.Dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crashed(t, cfg)
+	checkFilled(t, cfg, n)
+}
+
 // The tail of an older file must be dispatched again, too (reported of Java: only the newest file was).
 func TestCrashBetweenTwoFiles(t *testing.T) {
 	const n = 320 // the last few lie in the second file
