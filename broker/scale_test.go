@@ -250,7 +250,8 @@ func TestClockJumps(t *testing.T) {
 		}
 		stored += 2
 		visible(t, c, mq, "T", stored) // the delayed one too, a second later
-		if took := time.Since(begin); took < 900*time.Millisecond || took > 3*time.Second {
+		// The shortest jump is a minute: a busy machine's seconds are not mistaken for it.
+		if took := time.Since(begin); took < 900*time.Millisecond || took > 30*time.Second {
 			t.Errorf("at %v: delivered after %v", jump, took)
 		}
 		for _, ms := range []int64{0, time.Now().UnixMilli(), math.MaxInt64} {
