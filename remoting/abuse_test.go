@@ -217,10 +217,13 @@ func TestPieces(t *testing.T) {
 				rest = rest[n:]
 			}
 		}()
-		for i, body := range bodies {
-			if a := readFrame(t, c); a.Opaque != int32(i) || string(a.Body) != body {
-				t.Fatalf("answer %d: opaque %d, %d bytes instead of %d", i, a.Opaque, len(a.Body), len(body))
+		answered := make([]bool, len(bodies)) // that to the long one comes from the pool, perhaps later
+		for range bodies {
+			a := readFrame(t, c)
+			if i := a.Opaque; answered[i] || string(a.Body) != bodies[i] {
+				t.Fatalf("opaque %d: %d bytes instead of %d", i, len(a.Body), len(bodies[i]))
 			}
+			answered[a.Opaque] = true
 		}
 		c.Close()
 	}
@@ -252,6 +255,57 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapInuse + m.StackInuse)
+}
+
+// Frames that are sent in part hold memory; together they are bounded, and small frames go on.
+func TestManyHalfSentFrames(t *testing.T) {
+	const limit = 16 << 20
+	s, addr := start(t, ServerConfig{Dispatcher: testRoutes(t), Limits: Limits{MaxReadAll: limit}})
+	good, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer good.Close()
+	frame := echoFrame(t, 1, strings.Repeat("x", 8<<20))
+	half := frame[:3<<20]
+	for range 20 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, _ = c.Write(half) // fails where the server has closed
+	}
+	for s.Counters().Crowded < 10 {
+		time.Sleep(time.Millisecond)
+	}
+	if n := s.reading.Load(); n > limit+8<<20 {
+		t.Errorf("%d bytes are held", n)
+	}
+	if _, err := good.Write(echoFrame(t, 5, "still here")); err != nil {
+		t.Fatal(err)
+	}
+	if a := readFrame(t, good); string(a.Body) != "still here" {
+		t.Errorf("%+v", a)
+	}
+	s.each(func(c *conn) { c.Close() })
+	for s.Conns() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if n := s.reading.Load(); n != 0 {
+		t.Errorf("%d bytes are counted after the end", n)
+	}
+	large, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer large.Close()
+	if _, err := large.Write(frame); err != nil {
+		t.Fatal(err)
+	}
+	if a := readFrame(t, large); len(a.Body) != 8<<20 {
+		t.Errorf("%d bytes", len(a.Body))
+	}
 }
 
 // A client that never reads stops being read, and is cut off after WriteTimeout.

@@ -27,6 +27,7 @@ type Limits struct {
 	MaxInFlight  int           // requests taken over with Detach and not yet answered, default 4096; then reading stops
 	MaxQueued    int           // bytes of encoded and not yet written frames, default 32 MiB; then reading stops
 	MaxQueuedAll int           // the same of all connections together, default 512 MiB; then those that read slowly are cut off
+	MaxReadAll   int           // bytes of large frames (above 1 MiB) that all connections have read in part, default 1 GiB
 	IdleTimeout  time.Duration // without a read or write the connection is closed, default 120 s
 	WriteTimeout time.Duration // a peer that reads nothing for so long is cut off, default 60 s
 }
@@ -36,6 +37,7 @@ func (l *Limits) fill() {
 	l.MaxInFlight = orDefault(l.MaxInFlight, 4096)
 	l.MaxQueued = orDefault(l.MaxQueued, 32<<20)
 	l.MaxQueuedAll = orDefault(l.MaxQueuedAll, 512<<20)
+	l.MaxReadAll = orDefault(l.MaxReadAll, 1<<30)
 	l.IdleTimeout = orDefault(l.IdleTimeout, 120*time.Second)
 	l.WriteTimeout = orDefault(l.WriteTimeout, 60*time.Second)
 }
@@ -61,6 +63,7 @@ type endpoint struct {
 	bufs     buffers
 	encoders sync.Pool
 	all      atomic.Int64 // bytes queued on all connections
+	reading  atomic.Int64 // bytes of large read buffers of all connections
 	opaque   atomic.Int32
 	draining atomic.Bool
 	counters counters

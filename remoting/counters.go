@@ -15,7 +15,7 @@ import (
 
 // counters of one server or client, see Counters.
 type counters struct {
-	accepted, refused, badFrames, foreign, idle, slow atomic.Int64
+	accepted, refused, badFrames, foreign, idle, slow, crowded atomic.Int64
 }
 
 // Counters says what happened to connections since the start.
@@ -26,12 +26,14 @@ type Counters struct {
 	Foreign   int64 // closed because the peer spoke another protocol
 	Idle      int64 // closed because nothing was read or written for too long
 	Slow      int64 // closed because the peer did not read
+	Crowded   int64 // closed because all connections together were receiving too many large frames
 }
 
 func (c *counters) snapshot() Counters {
 	return Counters{
 		Accepted: c.accepted.Load(), Refused: c.refused.Load(), BadFrames: c.badFrames.Load(),
 		Foreign: c.foreign.Load(), Idle: c.idle.Load(), Slow: c.slow.Load(),
+		Crowded: c.crowded.Load(),
 	}
 }
 
@@ -39,6 +41,8 @@ func (c *counters) snapshot() Counters {
 var (
 	errIdle = errors.New("remoting: nothing read or written for too long")
 	errSlow = errors.New("remoting: the peer does not read")
+	// errCrowded ends connections, not requests: the frame cannot be passed over.
+	errCrowded = errors.New("remoting: too many large frames are being received")
 )
 
 // count notes why a connection ended.
@@ -50,6 +54,8 @@ func (c *counters) count(err error) {
 		c.idle.Add(1)
 	case errors.Is(err, errSlow):
 		c.slow.Add(1)
+	case errors.Is(err, errCrowded):
+		c.crowded.Add(1)
 	case errors.As(err, &other):
 		c.foreign.Add(1)
 	case errors.As(err, &frame):

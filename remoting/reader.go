@@ -43,9 +43,26 @@ func (in *reader) take(n int) []byte {
 }
 
 func (in *reader) release(c *conn) {
+	c.reading.Add(-large(len(in.buf)))
 	c.bufs.put(in.buf)
 	in.buf = nil
 	in.r, in.w = 0, 0
+}
+
+// large is what a buffer of n bytes counts as: those that every connection may have do not.
+func large(n int) int64 {
+	if n <= largeFrom {
+		return 0
+	}
+	return int64(n)
+}
+
+// largeFrom is the largest buffer that every connection may have.
+const largeFrom = 1 << 20
+
+// tooMuch tells that the connection takes part in more large frames than fit into memory.
+func (in *reader) tooMuch(c *conn) bool {
+	return len(in.buf) > largeFrom && c.reading.Load() > int64(c.MaxReadAll)
 }
 
 // fill reads at least one byte.
@@ -53,6 +70,9 @@ func (in *reader) fill(c *conn) error {
 	in.compact(c)
 	if in.tcp == nil {
 		in.room(c, minBuffer)
+		if in.tooMuch(c) {
+			return errCrowded
+		}
 		n, err := c.raw.Read(in.buf[in.w:])
 		in.full = n == len(in.buf)-in.w
 		in.w += n
@@ -70,6 +90,9 @@ func (in *reader) fill(c *conn) error {
 	}
 	in.full = in.n == len(in.buf)-in.w
 	in.w += in.n
+	if in.tooMuch(c) {
+		return errCrowded
+	}
 	return in.err
 }
 
@@ -109,6 +132,7 @@ func (in *reader) move(c *conn, size int) {
 	b := c.bufs.get(size)
 	b = b[:cap(b)]
 	copy(b, in.buf[:in.w])
+	c.reading.Add(large(len(b)) - large(len(in.buf)))
 	c.bufs.put(in.buf)
 	in.buf = b
 }

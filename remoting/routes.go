@@ -24,7 +24,8 @@ type HandlerFunc func(ctx context.Context, r *Request) (*protocol.Response, erro
 type Mode uint8
 
 const (
-	// Inline is for quick handlers: on the connection's reading goroutine; they must not wait for anything.
+	// Inline is for quick handlers: on the connection's reading goroutine; they must not wait for anything. A request with
+	// a large body is handled as Pool all the same: decoded, it may take many times its size.
 	Inline Mode = iota
 	// Pool is for handlers that may take long: in one of a bounded number of goroutines, with a copy of the request.
 	Pool
@@ -42,6 +43,10 @@ type Route struct {
 	// MainOnly codes are not supported on the fast port.
 	MainOnly bool
 }
+
+// largeBody is the size from which on a body is not decoded on the reading goroutine. The heartbeat of a client of 200
+// groups has some 50 KiB.
+const largeBody = 256 << 10
 
 // RoutesConfig describes how a table dispatches. The zero value works.
 type RoutesConfig struct {
@@ -143,7 +148,9 @@ func (t *Routes) Dispatch(r *Request) {
 	case route.Raw != nil:
 		route.Raw(r)
 	case route.Mode != Inline:
-		t.enqueue(route, r)
+		t.enqueue(route, route.Mode, r)
+	case len(r.Body) > largeBody:
+		t.enqueue(route, Pool, r)
 	default:
 		t.finish(r, route)
 	}
@@ -198,18 +205,18 @@ func (t *Routes) firstTime(code int32) bool {
 }
 
 // enqueue copies the request for another goroutine.
-func (t *Routes) enqueue(route *Route, r *Request) {
+func (t *Routes) enqueue(route *Route, mode Mode, r *Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	size, bytes := sizeOf(&r.Command), &t.bytes[route.Mode]
-	if t.ctx.Err() != nil || *bytes > 0 && *bytes+size > t.cfg.QueueBytes || t.full(route.Mode) {
+	size, bytes := sizeOf(&r.Command), &t.bytes[mode]
+	if t.ctx.Err() != nil || *bytes > 0 && *bytes+size > t.cfg.QueueBytes || t.full(mode) {
 		r.Reply(&overloaded)
 		return
 	}
 	*bytes += size
 	k := &task{route, &Request{Command: *r.Command.Clone(), Channel: r.Channel, Fast: r.Fast, responder: r.Detach()}, size}
 	switch {
-	case route.Mode == Waiting:
+	case mode == Waiting:
 		t.waiting++
 		t.running.Go(func() { t.wait(k) })
 	case t.workers == t.cfg.Workers:

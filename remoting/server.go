@@ -182,7 +182,7 @@ func (s *Server) report(c *conn, err error) {
 		s.quiet.warn(s.log, other.what, "connection closed", "peer", c.remote, "reason", err)
 	case errors.As(err, &frame):
 		s.quiet.warn(s.log, string(frame.Kind), "connection closed", "peer", c.remote, "reason", err)
-	case errors.Is(err, errPlain), errors.Is(err, errSlow):
+	case errors.Is(err, errPlain), errors.Is(err, errSlow), errors.Is(err, errCrowded):
 		s.quiet.warn(s.log, err.Error(), "connection closed", "peer", c.remote, "reason", err)
 	case err != nil && !errors.Is(err, io.EOF):
 		s.log.Debug("connection closed", "peer", c.remote, "reason", err)

@@ -271,6 +271,52 @@ func TestPoolIsBoundedInBytes(t *testing.T) {
 	})
 }
 
+// A large body is not decoded on the reading goroutine of each connection at once.
+func TestLargeBodiesGoToThePool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		var running atomic.Int32
+		table := NewRoutes(RoutesConfig{Workers: 2, Queue: 3}, Route{Code: 1, Handle: func(_ context.Context, r *Request) (*protocol.Response, error) {
+			if len(r.Body) > 1000 {
+				running.Add(1)
+				<-gate
+			}
+			return &protocol.Response{Body: r.Body}, nil
+		}})
+		s := NewServer(ServerConfig{Dispatcher: table, Poison: true})
+		c := pipeClient(t, s, ClientConfig{})
+		codes := make(chan int32, 10)
+		for range 10 {
+			go func() {
+				a, err := c.Call(t.Context(), "x", protocol.NewRequest(1, nil, make([]byte, largeBody+1)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				codes <- a.Code
+			}()
+		}
+		synctest.Wait()
+		if a, err := c.Call(t.Context(), "x", protocol.NewRequest(1, nil, []byte("small"))); err != nil || string(a.Body) != "small" {
+			t.Errorf("%+v %v", a, err)
+		}
+		if n := running.Load(); n != 2 {
+			t.Errorf("%d are handled at once", n)
+		}
+		close(gate)
+		count := map[int32]int{}
+		for range 10 {
+			count[<-codes]++
+		}
+		if count[0] != 5 || count[protocol.RespSystemBusy] != 5 {
+			t.Error(count)
+		}
+		c.Close()
+		s.Close()
+		table.Close()
+	})
+}
+
 func TestPoolIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
