@@ -43,7 +43,8 @@ func (s *server) request(b *Broker, t *protocol.TopicConfigSerializeWrapper) *pr
 	w.TopicQueueMappingDetailMap.Clear()
 	w.TopicQueueMappingInfoMap.Clear()
 	cmd := &protocol.Command{Code: protocol.ReqRegisterBroker}
-	if b.Compressed {
+	compressed := b.Compressed && !s.plain
+	if compressed {
 		cmd.Body = s.compressed(body)
 	} else {
 		cmd.Body = s.json(body)
@@ -55,7 +56,7 @@ func (s *server) request(b *Broker, t *protocol.TopicConfigSerializeWrapper) *pr
 		HaServerAddr: protocol.Some(b.HAAddress(s.host)),
 		BrokerID:     protocol.Some(b.ID),
 		// Brokers of 5.3.3 say false here even if they compress, which other name servers do not understand.
-		Compressed: b.Compressed,
+		Compressed: compressed,
 		BodyCrc32:  protocol.Some(int32(crc32.ChecksumIEEE(cmd.Body) & 0x7FFFFFFF)),
 	}
 	if s.r.o.Profile.ActingMasters {

@@ -11,7 +11,7 @@ package registration
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -93,6 +93,7 @@ type server struct {
 
 	// With the token:
 	known bool // it has had the whole table over the present connection
+	plain bool // it refused a compressed registration: those of 5.x have more than a name server of 4.9 can read
 	host  string
 	// told is the table as it was when this server was last told of it. A change is what differs from it, not what
 	// its author names: a name server passes over topics that come under a version it has, so no registration may
@@ -256,7 +257,7 @@ func (s *server) registerAll(ctx context.Context, periodic bool) (remoting.Chann
 	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
-	s.known = false
+	s.known, s.plain = false, false
 	ch, err := s.r.o.Client.Channel(ctx, s.addr)
 	if err != nil {
 		s.unlock()
@@ -267,6 +268,12 @@ func (s *server) registerAll(ctx context.Context, periodic bool) (remoting.Chann
 	var order []byte
 	if !periodic || !b.AskFirst || s.changed(ctx, ch, &b, table) {
 		order, err = s.register(ctx, ch, s.request(&b, table))
+		var refusal *protocol.Error
+		if b.Compressed && errors.As(err, &refusal) {
+			s.r.o.Log.Info("name server refuses the compressed registration, it gets a plain one", "namesrv", s.addr, "error", err)
+			s.plain = true
+			order, err = s.register(ctx, ch, s.request(&b, table))
+		}
 	}
 	s.known, s.told = err == nil, table
 	if err == nil {
@@ -285,7 +292,7 @@ func (s *server) register(ctx context.Context, ch remoting.Channel, cmd *protoco
 		return nil, err
 	}
 	if answer.Code != protocol.RespSuccess {
-		return nil, fmt.Errorf("code %d: %s", answer.Code, answer.Remark.V)
+		return nil, protocol.Errorf(answer.Code, "%s", answer.Remark.V)
 	}
 	return answer.Body, nil
 }

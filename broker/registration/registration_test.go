@@ -36,6 +36,7 @@ type namesrv struct {
 	heard  []string         // "103 T1,T2", "104", …
 	hang   chan struct{}    // not nil: handles nothing before it is closed
 	answer func(code int32, topics int) *protocol.Response
+	plain  bool // refuses what is compressed, as one of 4.9 refuses that of a 5.x broker
 }
 
 func (n *namesrv) Dispatch(r *remoting.Request) {
@@ -47,6 +48,11 @@ func (n *namesrv) Dispatch(r *remoting.Request) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if compressed, _ := r.Fields.Get("compressed"); compressed == "true" && n.plain {
+		n.heard = append(n.heard, "refused")
+		r.Reply(&protocol.Response{Code: protocol.RespSystemError, Remark: protocol.Some("Failed to decode RegisterBrokerBody")})
+		return
+	}
 	topics := n.topicsOf(r)
 	n.heard = append(n.heard, strings.TrimSpace(fmt.Sprint(r.Code, " ", strings.Join(topics, ","))))
 	resp := &protocol.Response{}
@@ -443,5 +449,24 @@ func TestServersChange(t *testing.T) {
 		c.servers["n1"].said()
 		time.Sleep(time.Minute)
 		c.servers["n1"].expect()
+	})
+}
+
+// U016, the other way round: a name server of 4.9 cannot read the compressed registration of a 5.x broker.
+func TestCompressedRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, "", func(b *Broker) { b.Compressed = true }, "old", "new")
+		c.servers["new"].expect("103 A,B")
+		old := c.servers["old"]
+		old.stop()
+		old.said()
+		old.set(func() { old.plain = true })
+		old.start()
+		time.Sleep(2 * time.Second)
+		old.expect("refused", "103 A,B")
+		c.add("New")
+		c.Changed([]string{"New"})
+		old.expect("103 New")
+		c.servers["new"].expect("103 New")
 	})
 }
