@@ -142,10 +142,8 @@ func units(known *message.Known) int64 {
 	if len(known.InnerNum) == 0 {
 		return 1 // nearly always, and an error of Atoi would be an allocation
 	}
-	if len(known.InnerNum) > 0 {
-		if n, err := strconv.Atoi(string(known.InnerNum)); err == nil && n > 0 {
-			return int64(n)
-		}
+	if n, err := strconv.Atoi(string(known.InnerNum)); err == nil && n > 0 {
+		return int64(n)
 	}
 	return 1
 }
