@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,12 +88,13 @@ func TestCrashAfterTheClockWasSetBack(t *testing.T) {
 	const n = 320 // the last few lie in the second file
 	cfg := testConfig(t.TempDir())
 	late := time.Now()
-	clock := late
-	cfg.Now = func() time.Time { return clock }
+	var clock atomic.Int64
+	cfg.Now = func() time.Time { return time.UnixMilli(clock.Load()) }
+	clock.Store(late.UnixMilli())
 	s := openTest(t, cfg)
 	for i := range n {
 		if i == 300 {
-			clock = late.Add(-time.Hour)
+			clock.Add(-time.Hour.Milliseconds())
 		}
 		put(t, s, newMessage("T", int32(i%2), fmt.Sprintf("%d %s", i, strings.Repeat("x", 3300)), fmt.Sprintf("UNIQ_KEY\x01u%d", i)))
 	}
@@ -113,11 +115,12 @@ func TestCrashAfterTheClockWasSetBack(t *testing.T) {
 func TestQueuesRemovedAfterCrash(t *testing.T) {
 	const n = 1000
 	cfg := testConfig(t.TempDir())
-	clock := time.Now()
-	cfg.Now = func() time.Time { return clock }
+	var clock atomic.Int64
+	cfg.Now = func() time.Time { return time.UnixMilli(clock.Load()) }
+	clock.Store(time.Now().UnixMilli())
 	s := openTest(t, cfg)
 	for i := range n {
-		clock = clock.Add(time.Second)
+		clock.Add(time.Second.Milliseconds())
 		put(t, s, newMessage("T", int32(i%2), fmt.Sprintf("%d %s", i, strings.Repeat("x", 3300)), fmt.Sprintf("UNIQ_KEY\x01u%d", i)))
 	}
 	if err := s.Close(); err != nil {

@@ -145,15 +145,16 @@ func TestFailedAppend(t *testing.T) {
 	appendBytes(t, l, record(fileSize-5000))
 	// the next file cannot be created where something else has its name
 	blocker := filepath.Join(dir, segment.Name(fileSize))
-	for l.Lock(); l.next != nil; { // unless the helper was first
-		l.nextMu.Lock()
+	l.Lock()
+	l.nextMu.Lock()
+	if l.next != nil { // the helper was first
 		_ = l.next.file.Discard()
 		l.next = nil
-		l.nextMu.Unlock()
 	}
 	if err := os.Mkdir(blocker, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	l.nextMu.Unlock()
 	end := l.End()
 	if _, _, err := l.Reserve(6000); !errors.Is(err, ErrCreate) {
 		t.Errorf("error %v", err)
