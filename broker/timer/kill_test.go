@@ -14,16 +14,19 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"rocketmq-go/broker"
+	"rocketmq-go/broker/timer"
 	"rocketmq-go/config"
 	"rocketmq-go/message"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/store/timerlog"
 )
 
 // The kill test runs this test binary again as a child that is a broker, and kills it with SIGKILL.
@@ -155,9 +158,17 @@ func (c *client) recall(ctx context.Context, handle string) bool {
 // delivered reads the topic: when each message was stored there, each time.
 func (c *client) delivered(ctx context.Context) map[string][]time.Time {
 	seen := map[string][]time.Time{}
+	c.read(ctx, topicName, func(r *message.Record) {
+		seen[string(r.Body)] = append(seen[string(r.Body)], time.UnixMilli(r.StoreTimestamp))
+	})
+	return seen
+}
+
+// read visits all records of queue 0 of a topic.
+func (c *client) read(ctx context.Context, topic string, visit func(*message.Record)) (end int64) {
 	for offset := int64(0); ; {
 		answer, err := c.call(ctx, protocol.ReqPullMessage, &protocol.PullMessageRequestHeader{
-			ConsumerGroup: protocol.Some("reader"), Topic: protocol.Some(topicName), QueueID: protocol.Some(int32(0)),
+			ConsumerGroup: protocol.Some("reader"), Topic: protocol.Some(topic), QueueID: protocol.Some(int32(0)),
 			QueueOffset: protocol.Some(offset), MaxMsgNums: protocol.Some(int32(32)), SysFlag: protocol.Some(int32(4)),
 			CommitOffset: protocol.Some(int64(0)), SuspendTimeoutMillis: protocol.Some(int64(0)), Subscription: protocol.Some("*"),
 			SubVersion: protocol.Some(int64(0)), ExpressionType: protocol.Some("TAG"),
@@ -166,52 +177,59 @@ func (c *client) delivered(ctx context.Context) map[string][]time.Time {
 			c.t.Fatal(err)
 		}
 		if answer.Code != 0 {
-			return seen
+			return offset
 		}
 		for b := answer.Body; len(b) > 0; offset++ {
 			r, err := message.ParseRecord(b)
 			if err != nil {
 				c.t.Fatal(err)
 			}
-			body := string(r.Body)
-			seen[body] = append(seen[body], time.UnixMilli(r.StoreTimestamp))
+			visit(&r)
 			b = b[r.Size:]
 		}
 	}
+}
+
+// checkpoint asks how far the timers are.
+func (c *client) checkpoint(ctx context.Context) timerlog.Checkpoint {
+	answer, err := c.Call(ctx, c.addr, &protocol.Command{Code: protocol.ReqGetTimerCheckPoint})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	cp, err := timerlog.ParseCheckpoint(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return cp
 }
 
 // book is what a producer knows.
 type book struct {
 	mu    sync.Mutex
 	due   map[string]time.Time // acknowledged
-	acked map[string]time.Time // when
 	taken map[string]bool      // acknowledged recalls
 	maybe map[string]bool      // recalls of which nobody knows
 	sent  int
 }
 
 // produce sends messages that are due within a while, and takes some of them back, until the broker is gone.
-func (b *book) produce(ctx context.Context, c *client, within time.Duration, stop <-chan struct{}) {
+func (b *book) produce(ctx context.Context, c *client, within time.Duration, acknowledged func()) {
 	for {
-		select {
-		case <-stop:
-			return
-		default:
-		}
 		b.mu.Lock()
 		n := b.sent
 		b.sent++
 		b.mu.Unlock()
-		body := strconv.Itoa(n)
+		body := fmt.Sprint("m", n)
 		due := time.UnixMilli(time.Now().Add(time.Duration(rand.Int64N(int64(within)))).UnixMilli())
 		handle, ok := c.send(ctx, body, due)
 		if !ok {
 			return
 		}
 		b.mu.Lock()
-		b.due[body], b.acked[body] = due, time.Now()
+		b.due[body] = due
 		b.mu.Unlock()
-		time.Sleep(time.Millisecond)
+		acknowledged()
+		time.Sleep(time.Millisecond) // about the rate of one client
 		if n%10 != 0 || handle == "" || time.Until(due) < 1500*time.Millisecond {
 			continue
 		}
@@ -225,48 +243,115 @@ func (b *book) produce(ctx context.Context, c *client, within time.Duration, sto
 	}
 }
 
-// Brokers are killed again and again while a producer sends timer messages. In the end each was delivered, none early, in
-// one life none twice, and in two lives only what may be, those that became due while no broker ran right after the next one's start, and none that was taken back (U079).
+// remains is what a killed broker left on disk.
+type remains struct {
+	at    time.Time
+	check timerlog.Checkpoint
+	slots map[int64]int64 // slots by the physical offsets of messages that have units, ms
+}
+
+func examine(t *testing.T, dir string) remains {
+	t.Helper()
+	r := remains{at: time.Now(), slots: map[int64]int64{}}
+	file, err := timerlog.OpenCheckpoint(filepath.Join(dir, "config", "timercheck"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r.check = file.Read()
+	files, err := filepath.Glob(filepath.Join(dir, "timerlog", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ; len(b) >= timerlog.UnitSize; b = b[timerlog.UnitSize:] {
+			u, ok := timerlog.ParseUnit(b)
+			if !ok {
+				break
+			}
+			r.slots[u.PhyOffset] = u.Time()
+		}
+	}
+	return r
+}
+
+// stored is where a message waited.
+type stored struct{ offset, phy int64 }
+
+// Brokers are killed again and again while a producer sends timer messages. In the end each was delivered, none early, and
+// none that was taken back (U079).
+//
+// What comes twice is told by what the killed broker left on disk. A message with a unit comes again only if its slot was
+// being delivered, and that is one slot: the first that is not before the checkpoint's time. One without a unit came too
+// late for its slot; it comes again if it is not before the checkpoint's offset, which is written once a second, as in
+// Java.
 func TestKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	rounds := 3
 	if testing.Short() {
 		rounds = 2
 	}
-	b := &book{due: map[string]time.Time{}, acked: map[string]time.Time{}, taken: map[string]bool{}, maybe: map[string]bool{}}
-	var starts, kills []time.Time
+	b := &book{due: map[string]time.Time{}, taken: map[string]bool{}, maybe: map[string]bool{}}
+	var kills []remains
 	for range rounds {
 		broker := startBroker(t, dir)
-		starts = append(starts, time.Now())
 		c := newClient(t, broker.addr)
+		// Some slots are delivered, and messages are on their way.
+		began, enough := time.Now(), make(chan struct{})
+		life, least := time.Duration(1200+rand.IntN(1500))*time.Millisecond, int64(300+rand.IntN(300))
+		var acknowledged atomic.Int64
 		var producing sync.WaitGroup
 		for range 2 {
-			producing.Go(func() { b.produce(ctx, c, 4*time.Second, nil) })
+			producing.Go(func() {
+				b.produce(ctx, c, 4*time.Second, func() {
+					if acknowledged.Add(1) >= least && time.Since(began) > life {
+						select {
+						case enough <- struct{}{}:
+						default:
+						}
+					}
+				})
+			})
 		}
-		time.Sleep(time.Duration(700+rand.IntN(900)) * time.Millisecond)
+		select {
+		case <-enough:
+		case <-ctx.Done():
+			t.Error("the broker takes too few messages")
+		}
 		if err := broker.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = broker.cmd.Wait()
-		kills = append(kills, time.Now())
+		kills = append(kills, examine(t, dir))
 		producing.Wait()
 		_ = c.Close()
-		time.Sleep(time.Duration(rand.IntN(600)) * time.Millisecond)
 	}
 	broker := startBroker(t, dir)
-	starts = append(starts, time.Now())
 	c := newClient(t, broker.addr)
 	defer c.Close()
-	time.Sleep(5500 * time.Millisecond) // all are due then
+	places := map[string]stored{}
+	end := c.read(ctx, timer.Topic, func(r *message.Record) { places[string(r.Body)] = stored{r.QueueOffset, r.PhyOffset} })
+	var last time.Time
+	for _, due := range b.due {
+		last = later(last, due)
+	}
+	for {
+		if cp := c.checkpoint(ctx); cp.QueueOffset >= end && cp.ReadTime > last.UnixMilli() {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	seen := c.delivered(ctx)
 	broker.stop(t)
 
-	// Messages that waited in a slot come again only if that was being delivered at the kill. Those that came too late for
-	// a slot may too, so only those count that were in time.
-	again := map[int]map[time.Time]int{} // by the life that they came in first, by slot
-	twice, late := 0, time.Duration(0)
+	twice := make([]int, len(kills))
+	again := make([]map[int64]int, len(kills)) // after each kill: slots whose messages came again
 	for body, due := range b.due {
 		times := seen[body]
 		switch {
@@ -278,51 +363,51 @@ func TestKill(t *testing.T) {
 			t.Errorf("message %s did not come", body)
 			continue
 		}
-		twice += len(times) - 1
-		for i, at := range times[1:] {
-			before := life(kills, times[i])
-			if life(kills, at) == before {
-				t.Errorf("message %s came twice in life %d", body, before)
-			}
-			slot := due.Truncate(time.Second)
-			if inTime := slot.Add(time.Second - mostLate).After(b.acked[body]); inTime && life(kills, b.acked[body]) == before {
-				if again[before] == nil {
-					again[before] = map[time.Time]int{}
-				}
-				again[before][slot]++
-			}
-		}
 		for _, at := range times {
 			if at.Before(due) {
 				t.Errorf("message %s came %v early", body, due.Sub(at))
 			}
 		}
-		// Late is measured from the time at which it was due, or the next start.
-		from := due.Add(time.Second)
-		for _, s := range starts {
-			if s.After(due) && s.Before(times[0]) {
-				from = s
+		for i := range times[1:] {
+			life := lifeOf(kills, times[i])
+			if life == lifeOf(kills, times[i+1]) {
+				t.Errorf("message %s came twice in life %d", body, life)
+				continue
+			}
+			twice[life]++
+			left, place := kills[life], places[body]
+			slot, entered := left.slots[place.phy]
+			switch {
+			case entered && slot < left.check.ReadTime:
+				t.Errorf("message %s came in life %d and again, though the checkpoint said that its slot was delivered", body, life)
+			case entered:
+				if again[life] == nil {
+					again[life] = map[int64]int{}
+				}
+				again[life][slot]++
+			case place.offset < left.check.QueueOffset:
+				t.Errorf("message %s came in life %d and again, though the checkpoint was behind it", body, life)
 			}
 		}
-		late = max(late, times[0].Sub(from))
-	}
-	t.Logf("%d messages in %d lives, %d taken back, %d came twice, the latest %v late", len(b.due), rounds+1, len(b.taken), twice, late)
-	if late > mostLate {
-		t.Errorf("a message came %v late", late)
 	}
 	for life, slots := range again {
 		if len(slots) > 1 {
 			t.Errorf("messages of several slots that came in life %d came again: %v", life, slots)
 		}
 	}
+	t.Logf("%d messages in %d lives, %d taken back; after each kill came again %v", len(b.due), rounds+1, len(b.taken), twice)
 }
 
-// mostLate is how much the service may be behind.
-const mostLate = 1500 * time.Millisecond
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
 
-// life is how many kills were before a time.
-func life(kills []time.Time, at time.Time) (n int) {
-	for n < len(kills) && !at.Before(kills[n]) {
+// lifeOf is how many kills were before a time.
+func lifeOf(kills []remains, at time.Time) (n int) {
+	for n < len(kills) && !at.Before(kills[n].at) {
 		n++
 	}
 	return n

@@ -392,3 +392,28 @@ func TestRandomKills(t *testing.T) {
 		})
 	}
 }
+
+// A slot that was delivered is noted at once: after a kill it does not come again, even if no checkpoint was written yet.
+func TestKilledBeforeTheFirstCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.o.FlushTime = time.Hour
+		r.open()
+		r.start()
+		const messages = 10
+		for i := range messages {
+			r.put(timed(strconv.Itoa(i), time.Now().Add(time.Duration(i+1)*time.Second)))
+		}
+		for range 3 {
+			time.Sleep(2500 * time.Millisecond)
+			r.kill()
+			r.start()
+		}
+		time.Sleep(10 * time.Second)
+		if bodies, _ := r.got(); strings.Join(bodies, " ") != "0 1 2 3 4 5 6 7 8 9" {
+			t.Errorf("delivered: %v", bodies)
+		}
+		r.stop()
+		r.close()
+	})
+}

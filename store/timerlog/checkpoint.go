@@ -109,13 +109,14 @@ func (c *CheckpointFile) Sync() error {
 	return datasync(f)
 }
 
-// WriteReadTime writes only that, if the file is there: a process that is killed then does not deliver again what it has
-// delivered.
+// WriteReadTime writes only that: a process that is killed then does not deliver again what it has delivered.
 func (c *CheckpointFile) WriteReadTime(ms int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.file == nil {
-		return nil
+		if err := c.open(); err != nil {
+			return err
+		}
 	}
 	_, err := c.file.WriteAt(binary.BigEndian.AppendUint64(nil, uint64(ms)), 0)
 	return err
