@@ -20,6 +20,7 @@ type File struct {
 	base int64
 	size int64
 	fds  *FDs
+	sync *Syncer
 
 	refs atomic.Int32 // the sequence holds one
 	fd   atomic.Pointer[os.File]
@@ -240,7 +241,8 @@ func (f *File) Populate(from, to int64) error {
 	return err
 }
 
-// SyncRange writes [from, to) of the mapping to disk and waits; Sync does so for the whole file.
+// SyncRange writes [from, to) of the mapping to disk and waits; Sync does so for the whole file. Both make the file's
+// name durable too.
 func (f *File) SyncRange(from, to int64) error {
 	const page = 4096
 	data := f.Mapped()
@@ -251,20 +253,12 @@ func (f *File) SyncRange(from, to int64) error {
 	if from >= to {
 		return nil
 	}
-	if err := unix.Msync(data[from:to], unix.MS_SYNC); err != nil {
-		return &fs.PathError{Op: "msync", Path: f.path, Err: err}
-	}
-	return nil
+	return f.control(func(fd int) error { return f.sync.File(fd, f.path, data, from, to) })
 }
 
 // Sync writes all changed bytes of the file to disk and waits.
 func (f *File) Sync() error {
-	return f.control(func(fd int) error {
-		if err := unix.Fdatasync(fd); err != nil {
-			return &fs.PathError{Op: "fdatasync", Path: f.path, Err: err}
-		}
-		return nil
-	})
+	return f.control(func(fd int) error { return f.sync.File(fd, f.path, nil, 0, f.size) })
 }
 
 // DataEnd is the position behind the last part of the file that may hold anything but zeros, a bound for scans.
@@ -313,7 +307,8 @@ func (f *File) ModTime() (time.Time, error) {
 
 // FDs bounds the number of descriptors that files keep open while nobody uses them. A nil cache closes none.
 type FDs struct {
-	max int
+	Sync *Syncer // of sequences that are not given one
+	max  int
 
 	mu   sync.Mutex
 	open []*File // in a circle

@@ -43,6 +43,7 @@ type Sequence struct {
 	size  int64
 	place func(base int64) string
 	fds   *FDs
+	sync  *Syncer
 
 	mu    sync.Mutex // writers of files
 	files atomic.Pointer[[]*File]
@@ -54,6 +55,7 @@ type Options struct {
 	Place func(base int64) string // the directory for a new file; nil: Dirs[0]
 	Size  int64                   // bytes of each file
 	FDs   *FDs                    // nil: descriptors stay open
+	Sync  *Syncer                 // nil: that of FDs, or one of its own
 	Log   *slog.Logger
 }
 
@@ -61,7 +63,13 @@ type Options struct {
 // the wrong size is a SizeError; nothing is changed in that case. What does not look like a file of a sequence is left
 // alone.
 func Load(o Options) (*Sequence, error) {
-	s := &Sequence{size: o.Size, place: o.Place, fds: o.FDs}
+	s := &Sequence{size: o.Size, place: o.Place, fds: o.FDs, sync: o.Sync}
+	if s.sync == nil && o.FDs != nil {
+		s.sync = o.FDs.Sync
+	}
+	if s.sync == nil {
+		s.sync = new(Syncer)
+	}
 	if s.place == nil {
 		dir := o.Dirs[0]
 		s.place = func(int64) string { return dir }
@@ -118,7 +126,7 @@ func Load(o Options) (*Sequence, error) {
 }
 
 func (s *Sequence) newFile(path string, base int64) *File {
-	f := &File{path: path, base: base, size: s.size, fds: s.fds}
+	f := &File{path: path, base: base, size: s.size, fds: s.fds, sync: s.sync}
 	f.refs.Store(1)
 	return f
 }
@@ -170,7 +178,7 @@ func (s *Sequence) Create(base int64) (*File, error) {
 // an unwanted one with Discard. A file of that name that is there already is an error.
 func (s *Sequence) Prepare(base int64) (*File, error) {
 	dir := s.place(base)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := s.sync.MkdirAll(dir); err != nil {
 		return nil, err
 	}
 	f := s.newFile(filepath.Join(dir, Name(base)), base)
@@ -183,6 +191,7 @@ func (s *Sequence) Prepare(base int64) (*File, error) {
 		os.Remove(f.path)
 		return nil, err
 	}
+	s.sync.Changed(dir)
 	f.install(fd)
 	return f, nil
 }
@@ -223,7 +232,9 @@ func (s *Sequence) Remove(f *File) error {
 	if i >= 0 {
 		f.Release()
 	}
-	return nil
+	// files are removed in order, and no power failure may bring an earlier one back alone
+	s.sync.Changed(filepath.Dir(f.path))
+	return s.sync.Names(filepath.Dir(f.path))
 }
 
 // Close releases all files; they stay on disk.

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package segment
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Disk makes durable what was written: nothing that was not synced is sure to survive a power failure. Tests put one of
+// their own in the place of the operating system, that fails, or forgets.
+type Disk interface {
+	// Sync makes the bytes [from, to) of a file durable, and its size. mapped is the file's mapping, nil if there is none:
+	// then all bytes are.
+	Sync(fd int, path string, mapped []byte, from, to int64) error
+	// SyncDir makes the names in a directory durable: those that are there, and that others are not.
+	SyncDir(dir string) error
+}
+
+// OS is the Disk of the operating system.
+type OS struct{}
+
+// Sync implements Disk.
+func (OS) Sync(fd int, path string, mapped []byte, from, to int64) error {
+	op, err := "fdatasync", error(nil)
+	if mapped != nil {
+		op, err = "msync", unix.Msync(mapped[from:to], unix.MS_SYNC)
+	} else {
+		err = unix.Fdatasync(fd)
+	}
+	if err != nil {
+		return &fs.PathError{Op: op, Path: path, Err: err}
+	}
+	return nil
+}
+
+// SyncDir implements Disk.
+func (OS) SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// Syncer makes the files of a store durable with their names: it remembers which directories have names that are not on
+// disk yet. The zero value uses the operating system. All sequences of a store share one.
+type Syncer struct {
+	Disk Disk // nil: OS
+
+	mu    sync.Mutex
+	fresh map[string]bool
+}
+
+func (s *Syncer) disk() Disk {
+	if s.Disk == nil {
+		return OS{}
+	}
+	return s.Disk
+}
+
+// File is Disk.Sync, followed by Names of the file's directory.
+func (s *Syncer) File(fd int, path string, mapped []byte, from, to int64) error {
+	if err := s.disk().Sync(fd, path, mapped, from, to); err != nil {
+		return err
+	}
+	return s.Names(filepath.Dir(path))
+}
+
+// MkdirAll makes a directory and those above it, as os.MkdirAll does.
+func (s *Syncer) MkdirAll(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := s.MkdirAll(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
+		return err
+	}
+	s.Changed(parent)
+	return nil
+}
+
+// Changed notes that a name was made or removed in a directory.
+func (s *Syncer) Changed(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fresh == nil {
+		s.fresh = make(map[string]bool)
+	}
+	s.fresh[dir] = true
+}
+
+// Names makes the names in a directory durable, its own name, and so on, up to a directory in which nothing changed.
+func (s *Syncer) Names(dir string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock() // to the end: whoever finds a directory unchanged relies on it being on disk
+	for s.fresh[dir] {
+		if err := s.disk().SyncDir(dir); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		delete(s.fresh, dir)
+		dir = filepath.Dir(dir)
+	}
+	return nil
+}
