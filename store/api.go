@@ -6,6 +6,7 @@
 //	checkpoint                             how far everything was on disk, in store times
 //	commitlog/00000000000000000000 …       all messages, one after the other            (package commitlog)
 //	consumequeue/TOPIC/QUEUEID/0000… …     where the messages of each queue are         (package consumequeue)
+//	consumequeue_ext/TOPIC/QUEUEID/0… …    tags, times and filter bits of the messages   (package consumequeue)
 //	index/yyyyMMddHHmmssSSS …              where the messages of a key are              (package index)
 //	deletedTopics                          topics whose records in the log are nobody's (ours)
 //
@@ -35,6 +36,8 @@ type Config struct {
 	ReadOnlyCommitLogDirs      []string // readOnlyCommitLogStorePaths: directories of the log that take no new files
 	CommitLogFileSize          int64    // mappedFileSizeCommitLog, bytes
 	ConsumeQueueFileSize       int64    // mappedFileSizeConsumeQueue, bytes, rounded up to whole units
+	ExtEnabled                 bool     // enableConsumeQueueExt
+	ExtFileSize                int64    // mappedFileSizeConsumeQueueExt, bytes
 	IndexSlots                 int32    // maxHashSlotNum
 	IndexUnits                 int32    // maxIndexNum
 	IndexDisabled              bool     // messageIndexEnable=false
@@ -60,6 +63,9 @@ type Config struct {
 	// DelayLevels gives the delay of each level (index 0 is level 1). The store needs it to fill the delivery time
 	// into the consume-queue units of SCHEDULE_TOPIC_XXXX.
 	DelayLevels func() []time.Duration
+	// FilterBitMap appends the bit map of a message's filters to dst, for its extension unit; nothing where there are none.
+	// It is called with ExtEnabled only, in the order of the log, by one goroutine at a time. nil: no bit maps.
+	FilterBitMap func(dst []byte, topic string, properties []byte, storeTime int64) []byte
 	// Cleaning says when old files are deleted, and when the disk is too full to take messages. It is asked again in each
 	// round. nil: nothing is deleted, and disks are not looked at.
 	Cleaning  func() CleaningRules
@@ -138,6 +144,13 @@ type Matcher interface {
 	NeedRecord() bool
 }
 
+// ExtMatcher is a Matcher that wants to see the extensions of units too, where there are some.
+type ExtMatcher interface {
+	Matcher
+	// MatchExt is asked after MatchUnit. False skips the message without reading it. The bit map is a view.
+	MatchExt(x ExtUnit) bool
+}
+
 // GetRequest asks for messages of one queue from Offset on.
 type GetRequest struct {
 	Topic    string
@@ -170,6 +183,9 @@ const (
 // Unit is one consume-queue entry: PhyOffset, Size and TagsCode.
 type Unit = consumequeue.Unit
 
+// ExtUnit is the extension of a unit: TagsCode, StoreTime and BitMap.
+type ExtUnit = consumequeue.ExtUnit
+
 // IndexResult are the physical offsets found for a key, newest first, and how far the index reaches
 // (0 if nothing was found).
 type IndexResult struct {
@@ -195,8 +211,11 @@ type API interface {
 	OffsetByTime(topic string, queueID int32, ms int64, b Boundary) int64
 	// StoreTime is the store time (ms) of the message at a queue offset, -1 when it cannot be read.
 	StoreTime(topic string, queueID int32, offset int64) int64
-	// Unit reads one consume-queue entry.
+	// Unit reads one consume-queue entry. TagsCode is that of the tags, or a delivery time, also if the entry has an
+	// extension: see Ext.
 	Unit(topic string, queueID int32, offset int64) (Unit, bool)
+	// Ext reads the extension of a consume-queue entry; false if it has none.
+	Ext(topic string, queueID int32, offset int64) (ExtUnit, bool)
 	// Record appends the record at a physical offset to dst; false if there is none. size 0: read it from the record.
 	Record(dst []byte, phyOffset int64, size int32) ([]byte, bool)
 	// InMemory tells whether a queue offset's record is within the hot part of the log (4.9's estimate, 40 % of memory).

@@ -50,7 +50,8 @@ type dispatcher struct {
 	next     int        // of entries
 	reader   commitlog.Reader
 	touched  []*queue // have collected units
-	buffers  [][]byte
+	buffers  []consumequeue.Buffer
+	bitMap   []byte
 	arrivals []arrival
 	scanned  int               // records read from the log
 	topics   map[string]string // their topics
@@ -248,11 +249,16 @@ func (d *dispatcher) add(e *entry, props []byte) bool {
 	tagsCode := d.s.tagsCode(e.q.topic, &known, e.storeTime)
 	// the units of inner batches belong into a batch consume queue
 	if isQueued(e.sysFlag) && e.sysFlag&message.SysInnerBatch == 0 {
-		d.collect(e, e.q, e.queueOffset, tagsCode)
+		ext := consumequeue.ExtUnit{TagsCode: tagsCode, StoreTime: e.storeTime}
+		if d.s.cfg.ExtEnabled && d.s.cfg.FilterBitMap != nil {
+			d.bitMap = d.s.cfg.FilterBitMap(d.bitMap[:0], e.q.topic, props, e.storeTime)
+			ext.BitMap = d.bitMap
+		}
+		d.collect(e, e.q, e.queueOffset, ext, true)
 		if len(known.MultiDispatch) > 0 && d.s.cfg.EnableMultiDispatch {
 			err := d.s.multiTargets(&known, e.q.id, func(q *queue, offset int64) error {
 				if !d.s.gone.has([]byte(q.topic), e.phyOffset) {
-					d.collect(e, q, offset, tagsCode)
+					d.collect(e, q, offset, consumequeue.ExtUnit{TagsCode: tagsCode}, false)
 				}
 				return nil
 			})
@@ -278,7 +284,8 @@ func (d *dispatcher) index(e *entry, known *message.Known) (err error) {
 	return d.addKeys(e.q.topic, known.UniqKey, known.Keys, e.phyOffset, e.storeTime)
 }
 
-func (d *dispatcher) collect(e *entry, q *queue, offset, tagsCode int64) {
+// collect collects the unit of a record in one of its queues. As in Java only its own has an extension.
+func (d *dispatcher) collect(e *entry, q *queue, offset int64, ext consumequeue.ExtUnit, own bool) {
 	if q.deleted.Load() {
 		return
 	}
@@ -289,10 +296,11 @@ func (d *dispatcher) collect(e *entry, q *queue, offset, tagsCode int64) {
 			d.buffers = d.buffers[:n-1]
 		}
 	}
-	isNew := q.Collect(consumequeue.Unit{PhyOffset: e.phyOffset, Size: e.size, TagsCode: tagsCode}, offset)
+	u := consumequeue.Unit{PhyOffset: e.phyOffset, Size: e.size, TagsCode: ext.TagsCode}
+	isNew := own && q.CollectExt(u, offset, ext) || !own && q.Collect(u, offset)
 	if isNew && d.s.cfg.Arrived != nil && !d.quiet {
 		d.arrivals = append(d.arrivals, arrival{
-			Arrival: Arrival{Topic: q.topic, QueueID: q.id, Offset: offset, TagsCode: tagsCode, StoreTime: e.storeTime},
+			Arrival: Arrival{Topic: q.topic, QueueID: q.id, Offset: offset, TagsCode: ext.TagsCode, StoreTime: e.storeTime},
 			props:   e.phyOffset + int64(e.size-e.props), len: e.props,
 		})
 	}
@@ -304,7 +312,7 @@ func (d *dispatcher) publish() bool {
 		if !d.insist(q.write) {
 			return false
 		}
-		if b := q.TakeBuffer(); b != nil {
+		if b, ok := q.TakeBuffer(); ok {
 			d.buffers = append(d.buffers, b)
 		}
 		d.s.upkeep.note(q)

@@ -25,6 +25,7 @@ const (
 type getter struct {
 	reader commitlog.Reader
 	units  [32 * consumequeue.UnitSize]byte
+	ext    consumequeue.ExtReader
 }
 
 func (s *Store) getter() *getter {
@@ -86,6 +87,7 @@ func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResul
 		// as in Java a Get does not go beyond the queue's file
 		stop = min(res.MaxOffset, q.FileEnd(r.Offset), r.Offset+examined)
 	)
+	g.ext.Reset()
 	res.Status = NoMatchedMessage
 	for next < stop {
 		want := min(stop-next, int64(len(g.units)/consumequeue.UnitSize))
@@ -110,7 +112,7 @@ func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResul
 			if u.PhyOffset < skipTo {
 				continue
 			}
-			rec, status := s.match(g, u, r.Match)
+			rec, status := s.match(g, q, u, r.Match)
 			switch status {
 			case Found:
 				dst = append(dst, rec...)
@@ -142,9 +144,18 @@ func full(bytes, count, maxCount, size int, inMemory bool) bool {
 	return bytes+size > maxBytesOnDisk || count >= maxCountOnDisk
 }
 
-// match reads the record of a unit if the matcher wants it. The record is valid until the next call.
-func (s *Store) match(g *getter, u Unit, m Matcher) ([]byte, GetStatus) {
+// match reads the record of a unit if the matcher wants it. The record is valid until the next call. A unit whose extension
+// is not there is decided by the record.
+func (s *Store) match(g *getter, q *queue, u Unit, m Matcher) ([]byte, GetStatus) {
 	ext := consumequeue.IsExtAddress(u.TagsCode)
+	if ext && m != nil {
+		if x, ok := g.ext.Read(q.Queue, u.TagsCode); ok {
+			u.TagsCode, ext = x.TagsCode, false
+			if m, ok := m.(ExtMatcher); ok && !m.MatchExt(x) {
+				return nil, NoMatchedMessage
+			}
+		}
+	}
 	if m != nil && !ext && !m.MatchUnit(u.TagsCode) {
 		return nil, NoMatchedMessage
 	}

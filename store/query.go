@@ -15,6 +15,7 @@ import (
 
 	"rocketmq-go/message"
 	"rocketmq-go/store/commitlog"
+	"rocketmq-go/store/consumequeue"
 	"rocketmq-go/store/index"
 )
 
@@ -85,10 +86,46 @@ func (s *Store) StoreTime(topic string, queueID int32, offset int64) int64 {
 
 // Unit implements API.
 func (s *Store) Unit(topic string, queueID int32, offset int64) (Unit, bool) {
-	if q := s.lookup(topic, queueID); q != nil {
-		return q.Unit(offset)
+	q := s.lookup(topic, queueID)
+	if q == nil {
+		return Unit{}, false
 	}
-	return Unit{}, false
+	u, ok := q.Unit(offset)
+	if ok && consumequeue.IsExtAddress(u.TagsCode) {
+		u.TagsCode = s.tagsOf(q, u)
+	}
+	return u, ok
+}
+
+// tagsOf is the tags code of a unit with an extension, from the record if that cannot be read.
+func (s *Store) tagsOf(q *queue, u Unit) int64 {
+	var r consumequeue.ExtReader
+	if x, ok := r.Read(q.Queue, u.TagsCode); ok {
+		return x.TagsCode
+	}
+	reader := commitlog.Reader{Log: s.cl}
+	defer reader.Close()
+	b, _ := reader.Bytes(u.PhyOffset, int(u.Size))
+	rec, err := message.ParseRecord(b)
+	if err != nil {
+		return u.TagsCode
+	}
+	known := message.ScanKnown(rec.Properties)
+	return s.tagsCode(q.topic, &known, rec.StoreTimestamp)
+}
+
+// Ext implements API.
+func (s *Store) Ext(topic string, queueID int32, offset int64) (x ExtUnit, ok bool) {
+	q := s.lookup(topic, queueID)
+	if q == nil {
+		return x, false
+	}
+	u, ok := q.Unit(offset)
+	if !ok {
+		return x, false
+	}
+	var r consumequeue.ExtReader
+	return r.Read(q.Queue, u.TagsCode)
 }
 
 // Record implements API.
@@ -212,7 +249,7 @@ func (s *Store) DeleteTopics(topics []string) {
 	var removeErr error
 	for _, topic := range known {
 		s.log.Info("store: deleting the consume queues of a topic", "topic", topic)
-		removeErr = errors.Join(removeErr, os.RemoveAll(filepath.Join(s.queueRoot(), topic)))
+		removeErr = errors.Join(removeErr, os.RemoveAll(filepath.Join(s.queueRoot(), topic)), os.RemoveAll(filepath.Join(s.extRoot(), topic)))
 	}
 	if err != nil { // on a full disk there is room now
 		err = s.gone.add(known, end, s.cl.Min())

@@ -113,6 +113,7 @@ func (c Config) withDefaults() Config {
 	if r := c.ConsumeQueueFileSize % consumequeue.UnitSize; r != 0 {
 		c.ConsumeQueueFileSize += consumequeue.UnitSize - r
 	}
+	set(&c.ExtFileSize, 48<<20)
 	set32(&c.IndexSlots, 5000000)
 	set32(&c.IndexUnits, 20000000)
 	set32(&c.MaxMessageSize, 4<<20)
@@ -290,6 +291,22 @@ func (s *Store) abortPath() string { return filepath.Join(s.cfg.Dir, "abort") }
 
 func (s *Store) queueRoot() string { return filepath.Join(s.cfg.Dir, "consumequeue") }
 
+// extRoot is where the extension files of the consume queues are.
+func (s *Store) extRoot() string { return filepath.Join(s.cfg.Dir, "consumequeue_ext") }
+
+// ext is how the extension files of a queue are opened; nil if there are none and none are wanted.
+func (s *Store) ext(topic string, id int32) *consumequeue.ExtOptions {
+	o := &consumequeue.ExtOptions{
+		Dir: filepath.Join(s.extRoot(), topic, strconv.Itoa(int(id))), FileSize: s.cfg.ExtFileSize, ReadOnly: !s.cfg.ExtEnabled,
+	}
+	if o.ReadOnly {
+		if _, err := os.Stat(o.Dir); err != nil {
+			return nil
+		}
+	}
+	return o
+}
+
 // writeAbort marks the directory as in use: 4.9 leaves the file empty, 5.x writes the process id.
 func (s *Store) writeAbort() error {
 	var content []byte
@@ -359,7 +376,7 @@ func (s *Store) queueFor(topic string, id int32) (*queue, error) {
 func (s *Store) addQueue(topic string, id int32) (*queue, error) {
 	cq, err := consumequeue.Open(consumequeue.Options{
 		Dir:      filepath.Join(s.queueRoot(), topic, strconv.Itoa(int(id))),
-		FileSize: s.cfg.ConsumeQueueFileSize, FDs: s.fds, Log: s.log,
+		FileSize: s.cfg.ConsumeQueueFileSize, Ext: s.ext(topic, id), FDs: s.fds, Log: s.log,
 	})
 	if err != nil {
 		return nil, err

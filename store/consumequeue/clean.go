@@ -4,7 +4,7 @@
 package consumequeue
 
 // Clean makes the queue fit a log that begins at minPhy: Min moves to the first unit whose record is there, and files
-// whose records are all gone are deleted, oldest first, and counted. The last file stays: it remembers the queue offset.
+// whose records are all gone are deleted, oldest first, and counted; then those of the extension that nothing leads to. The last file stays: it remembers the queue offset.
 // Readers and the writer may go on meanwhile; Clean must not run concurrently with itself, Close or Delete.
 func (q *Queue) Clean(minPhy int64) (deleted int, err error) {
 	q.CorrectMin(minPhy)
@@ -14,7 +14,7 @@ func (q *Queue) Clean(minPhy int64) (deleted int, err error) {
 		}
 		deleted++
 	}
-	return deleted, nil
+	return deleted, q.cleanExt()
 }
 
 // CorrectMin moves Min to the first unit whose record is still in a log that begins at minPhy; to the end if there is

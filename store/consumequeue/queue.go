@@ -53,13 +53,11 @@ func ParseUnit(b []byte) Unit {
 	}
 }
 
-// IsExtAddress tells that a tagsCode is the address of a unit in consumequeue_ext instead of a tag's hash.
-func IsExtAddress(tagsCode int64) bool { return tagsCode <= math.MinInt32-1 }
-
 // Options of a queue.
 type Options struct {
 	Dir      string
-	FileSize int64 // a multiple of UnitSize
+	FileSize int64       // a multiple of UnitSize
+	Ext      *ExtOptions // nil: without extension files
 	FDs      *segment.FDs
 	Log      *slog.Logger
 }
@@ -79,6 +77,8 @@ type Queue struct {
 
 	end     int64  // behind the last collected unit
 	pending []byte // collected units, not yet written
+
+	ext *ext // nil: without
 }
 
 // Open opens a queue without looking into its files: see Recover.
@@ -89,6 +89,15 @@ func Open(o Options) (*Queue, error) {
 	}
 	q := &Queue{seq: seq, dir: o.Dir, log: o.Log, size: o.FileSize / UnitSize}
 	q.maxPhy.Store(-1)
+	if o.Ext != nil {
+		if q.ext, err = openExt(o.Ext, o.FDs, o.Log); err == nil && len(seq.Files()) == 0 {
+			err = q.fitExt()
+		}
+		if err != nil {
+			q.Close()
+			return nil, err
+		}
+	}
 	return q, nil
 }
 
@@ -107,6 +116,36 @@ func (q *Queue) Sequence() *segment.Sequence { return q.seq }
 // Collect takes a unit for the message with the given queue offset; Write makes the collected units visible. A unit whose
 // record the queue knows already is ignored: false. The writer only.
 func (q *Queue) Collect(u Unit, offset int64) bool {
+	if !q.accepts(u, offset) {
+		return false
+	}
+	q.take(u)
+	return true
+}
+
+// CollectExt is Collect with an extension, whose address takes the place of the tags code; without extension files, or if
+// it is too large for them, the tags code stays.
+func (q *Queue) CollectExt(u Unit, offset int64, x ExtUnit) bool {
+	if !q.accepts(u, offset) {
+		return false
+	}
+	if q.ext != nil && !q.ext.readOnly {
+		if address, ok := q.ext.put(x); ok {
+			u.TagsCode = address
+		}
+	}
+	q.take(u)
+	return true
+}
+
+func (q *Queue) take(u Unit) {
+	q.pending = u.append(q.pending)
+	q.end++
+	q.maxPhy.Store(u.PhyOffset + int64(u.Size))
+}
+
+// accepts tells whether a unit is new, and makes room for it.
+func (q *Queue) accepts(u Unit, offset int64) bool {
 	if u.PhyOffset+int64(u.Size) <= q.maxPhy.Load() {
 		return false
 	}
@@ -120,9 +159,6 @@ func (q *Queue) Collect(u Unit, offset int64) bool {
 	default:
 		q.fill(offset)
 	}
-	q.pending = u.append(q.pending)
-	q.end++
-	q.maxPhy.Store(u.PhyOffset + int64(u.Size))
 	return true
 }
 
@@ -149,6 +185,11 @@ func (q *Queue) Pending() bool { return len(q.pending) > 0 }
 
 // Write writes what was collected and makes it visible. After an error (disk full) it can be called again.
 func (q *Queue) Write() error {
+	if q.ext != nil { // what units lead to must be there
+		if err := q.ext.write(); err != nil {
+			return err
+		}
+	}
 	for at := q.max.Load(); len(q.pending) > 0; at = q.max.Load() {
 		f := q.seq.Acquire(at * UnitSize)
 		if f == nil {
@@ -174,18 +215,26 @@ func (q *Queue) Write() error {
 	return nil
 }
 
+// Buffer is the memory of collected units.
+type Buffer struct{ units, ext []byte }
+
 // TakeBuffer and GiveBuffer move the buffer of collected units between queues: only those that are being written to
-// need one.
-func (q *Queue) TakeBuffer() []byte {
-	b := q.pending
-	q.pending = nil
-	return b[:0]
+// need one. False: there is none.
+func (q *Queue) TakeBuffer() (b Buffer, ok bool) {
+	b.units, q.pending = q.pending[:0], nil
+	if q.ext != nil {
+		b.ext, q.ext.pending = q.ext.pending[:0], nil
+	}
+	return b, b.units != nil
 }
 
 // GiveBuffer lends a buffer to a queue without pending units.
-func (q *Queue) GiveBuffer(b []byte) {
+func (q *Queue) GiveBuffer(b Buffer) {
 	if q.pending == nil {
-		q.pending = b[:0]
+		q.pending = b.units[:0]
+	}
+	if q.ext != nil && q.ext.pending == nil {
+		q.ext.pending = b.ext[:0]
 	}
 }
 
@@ -232,6 +281,11 @@ func (q *Queue) Unsynced() int64 { return q.max.Load() - q.synced.Load() }
 // Sync writes the units to disk and waits. Not concurrently with itself.
 func (q *Queue) Sync() error {
 	upTo := q.max.Load()
+	if q.ext != nil {
+		if err := q.ext.sync(); err != nil {
+			return err
+		}
+	}
 	for at := q.synced.Load(); at < upTo; {
 		f := q.seq.Acquire(at * UnitSize)
 		if f == nil {
@@ -266,13 +320,21 @@ func (q *Queue) at(offset int64) (Unit, error) {
 }
 
 // Close closes the files.
-func (q *Queue) Close() { q.seq.Close() }
+func (q *Queue) Close() {
+	q.seq.Close()
+	if q.ext != nil {
+		q.ext.seq.Close()
+	}
+}
 
 // Delete removes all files.
 func (q *Queue) Delete() error {
 	var errs []error
 	for _, f := range q.seq.Files() {
 		errs = append(errs, q.seq.Remove(f))
+	}
+	if q.ext != nil {
+		errs = append(errs, q.ext.delete())
 	}
 	q.max.Store(0)
 	q.min.Store(0)

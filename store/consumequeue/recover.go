@@ -4,6 +4,8 @@
 package consumequeue
 
 import (
+	"errors"
+
 	"rocketmq-go/store/segment"
 )
 
@@ -37,7 +39,7 @@ func (q *Queue) Recover(clean bool) error {
 	if err := q.dropAfter(end); err != nil {
 		return err
 	}
-	return q.findMaxPhy()
+	return errors.Join(q.findMaxPhy(), q.fitExt())
 }
 
 // used counts the units at the front of a file that are in use.
@@ -139,7 +141,7 @@ func (q *Queue) Truncate(phyEnd int64) error {
 	q.max.Store(q.end)
 	q.synced.Store(min(q.synced.Load(), q.end))
 	q.min.Store(min(q.min.Load(), q.end))
-	return q.findMaxPhy()
+	return errors.Join(q.findMaxPhy(), q.fitExt())
 }
 
 // keep finds, from the end back to first, the unit behind the last one whose record begins below phyEnd.
@@ -181,5 +183,5 @@ func (q *Queue) DropTorn(scanned int64) error {
 	q.end--
 	q.max.Store(q.end)
 	q.synced.Store(min(q.synced.Load(), q.end))
-	return q.findMaxPhy()
+	return errors.Join(q.findMaxPhy(), q.fitExt())
 }
