@@ -41,9 +41,11 @@ func TestGoldenKilledJudgedByJava(t *testing.T) {
 		}
 		java, ours := copyOf(t, dir), copyOf(t, dir)
 		cmd := exec.Command(filepath.Join(golden, "../peer/store-tools/run.sh"), release, "StoreDump", java, "what=queues,msgs,phy")
+		var said bytes.Buffer
+		cmd.Stderr = &said
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("round %d: Java %s: %v\n%.2000s\n%.2000s", round, release, err, said.Bytes(), out)
 		}
 		o, err := inspect.ParseOptions([]string{"what=queues,msgs,phy", compat})
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"rocketmq-go/store/segment"
 )
 
 // Disk space of a file is reserved in pieces: of the slots those that are used, of the units what comes next.
@@ -43,18 +45,17 @@ type file struct {
 func openFile(path string, o Options, create bool) (*file, error) {
 	f := &file{path: path, slots: int64(o.Slots), units: int64(o.Units)}
 	f.size = headerSize + f.slots*slotSize + f.units*unitSize
-	flags := os.O_RDWR
-	if create {
-		flags |= os.O_CREATE | os.O_EXCL
-	}
 	var err error
-	if f.fd, err = os.OpenFile(path, flags, 0o644); err != nil {
+	if create {
+		f.fd, err = segment.CreateFile(path, f.size)
+	} else {
+		f.fd, err = os.OpenFile(path, os.O_RDWR, 0o644)
+	}
+	if err != nil {
 		return nil, err
 	}
 	f.refs.Store(1)
-	if create {
-		err = f.fd.Truncate(f.size)
-	} else {
+	if !create {
 		var info os.FileInfo
 		if info, err = f.fd.Stat(); err == nil && info.Size() != f.size {
 			err = fmt.Errorf("%w: %d bytes, expected %d", errSize, info.Size(), f.size)

@@ -146,15 +146,13 @@ func (x *Index) last() *file {
 // Add indexes a message under its unique key and its keys (separated by blanks), in that order. A message that the
 // index has already is ignored: logs are dispatched again after a crash.
 func (x *Index) Add(topic string, uniqKey, keys []byte, phyOffset, storeTime int64) error {
-	f := x.last()
 	repeat := false
-	if f != nil {
-		end := f.head.EndPhyOffset
-		if phyOffset < end {
+	if f := x.last(); f != nil {
+		if phyOffset < f.head.EndPhyOffset {
 			return nil
 		}
 		// the crash may have come between two keys of one message
-		repeat = phyOffset == end && f.head.Count > 1
+		repeat = phyOffset == f.head.EndPhyOffset
 	}
 	if len(uniqKey) > 0 {
 		if err := x.put(KeyHash(topic, uniqKey), phyOffset, storeTime, repeat); err != nil {
@@ -178,10 +176,10 @@ func (x *Index) Add(topic string, uniqKey, keys []byte, phyOffset, storeTime int
 }
 
 func (x *Index) put(hash int32, phyOffset, storeTime int64, repeat bool) error {
-	f := x.last()
-	if repeat && f.has(hash, phyOffset) {
+	if repeat && x.has(hash, phyOffset) {
 		return nil
 	}
+	f := x.last()
 	if f == nil || f.full() {
 		next, err := x.create(f)
 		if err != nil {
@@ -190,6 +188,19 @@ func (x *Index) put(hash int32, phyOffset, storeTime int64, repeat bool) error {
 		f = next
 	}
 	return f.put(hash, phyOffset, storeTime)
+}
+
+// has tells whether there is a unit of a hash for the message that was indexed last. Its keys may lie in several files.
+func (x *Index) has(hash int32, phyOffset int64) bool {
+	for _, f := range slices.Backward(*x.files.Load()) {
+		if f.head.EndPhyOffset < phyOffset {
+			break
+		}
+		if f.has(hash, phyOffset) {
+			return true
+		}
+	}
+	return false
 }
 
 // create adds a file whose header continues that of old.

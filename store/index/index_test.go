@@ -97,37 +97,6 @@ func TestRollOver(t *testing.T) {
 	}
 }
 
-func TestKilledAnywhereInPut(t *testing.T) {
-	o := options(t.TempDir())
-	x := open(t, o)
-	for i := range int64(5) {
-		if err := x.Add("T", []byte("u"), nil, i, 1700000000000); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f := x.last()
-	before := append([]byte(nil), f.data[:headerSize]...)
-	if err := x.Add("T", []byte("u"), []byte("k"), 5, 1700000000000); err != nil {
-		t.Fatal(err)
-	}
-	// the header as it was before, then with the end offset already written
-	for name, cut := range map[string]int{"header": 0, "count": 32} {
-		copy(f.data[cut:headerSize], before[cut:])
-		x.Close()
-		x = open(t, o)
-		f = x.last()
-		if err := x.Add("T", []byte("u"), []byte("k"), 5, 1700000000000); err != nil {
-			t.Fatal(err)
-		}
-		if got := find(t, x, "T", "u"); fmt.Sprint(got) != "[5 4 3 2 1 0]" {
-			t.Errorf("%s: %v", name, got)
-		}
-		if got := find(t, x, "T", "k"); fmt.Sprint(got) != "[5]" {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 func TestFileOfOtherSizeIsNotUsed(t *testing.T) {
 	o := options(t.TempDir())
 	path := filepath.Join(o.Dir, "20240101000000000")

@@ -182,13 +182,8 @@ func (s *Sequence) Prepare(base int64) (*File, error) {
 		return nil, err
 	}
 	f := s.newFile(filepath.Join(dir, Name(base)), base)
-	fd, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	fd, err := CreateFile(f.path, s.size)
 	if err != nil {
-		return nil, err
-	}
-	if err := fd.Truncate(s.size); err != nil {
-		fd.Close()
-		os.Remove(f.path)
 		return nil, err
 	}
 	s.sync.Changed(dir)

@@ -6,6 +6,7 @@ package segment
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -241,5 +242,27 @@ func TestRemoveAgain(t *testing.T) {
 	f.Release()
 	if f.Acquire() {
 		t.Error("a file that is gone was acquired")
+	}
+}
+
+// Where no unnamed files can be made, or the name is taken, CreateFile does or says so.
+func TestCreateFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), Name(0))
+	f, err := CreateFile(path, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if info, err := os.Stat(path); err != nil || info.Size() != 4096 || info.Mode().Perm()&0o600 != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	if _, err := f.WriteAt([]byte("x"), 4095); err != nil {
+		t.Error(err)
+	}
+	if _, err := CreateFile(path, 4096); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if _, err := CreateFile("/proc/"+Name(0), 4096); err == nil {
+		t.Error("a file in /proc")
 	}
 }
