@@ -22,13 +22,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // broker is a broker for a test.
 type broker struct {
-	t  *testing.T
+	t  testing.TB
 	mq *rocketmqtest.Cluster
 	c  *client
 }
 
 // start starts one with its name server, in memory.
-func start(t *testing.T, o ...rocketmqtest.Option) *broker {
+func start(t testing.TB, o ...rocketmqtest.Option) *broker {
 	t.Helper()
 	b := &broker{t: t, mq: rocketmqtest.Start(t, append(o, rocketmqtest.WithPipe(), rocketmqtest.WithPoison())...)}
 	b.c = b.client(nil)

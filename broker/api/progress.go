@@ -113,21 +113,24 @@ func (p *progress) read(group string, names []string) []*protocol.TopicConfig {
 }
 
 func (p *progress) add(b *protocol.ConsumeStats, group string, t *protocol.TopicConfig, queues int32) {
-	for id := range max(queues, 0) {
-		b.OffsetTable.Set(p.queue(t, id), p.ofQueue(group, t.TopicName, id))
+	queues = max(queues, 0)
+	b.OffsetTable.Grow(int(queues))
+	wrappers := make([]protocol.OffsetWrapper, queues)
+	for id := range queues {
+		p.ofQueue(&wrappers[id], group, t.TopicName, id)
+		b.OffsetTable.Set(p.queue(t, id), &wrappers[id])
 	}
 	b.ConsumeTps += p.stats.GroupGet(group, t.TopicName)
 }
 
-func (p *progress) ofQueue(group, topic string, queue int32) *protocol.OffsetWrapper {
+func (p *progress) ofQueue(w *protocol.OffsetWrapper, group, topic string, queue int32) {
 	committed, _ := p.offsets.Query(group, topic, queue)
-	w := &protocol.OffsetWrapper{BrokerOffset: p.store.MaxOffset(topic, queue), ConsumerOffset: max(committed, 0)}
+	w.BrokerOffset, w.ConsumerOffset = p.store.MaxOffset(topic, queue), max(committed, 0)
 	// Offsets that were reset or cloned may be ahead of the last pull.
 	w.PullOffset = max(p.offsets.PullOffset(group, topic, queue), w.ConsumerOffset)
 	if w.ConsumerOffset > 0 {
 		w.LastTimestamp = max(p.store.StoreTime(topic, queue, w.ConsumerOffset-1), 0)
 	}
-	return w
 }
 
 func (p *progress) timeSpan(r *remoting.Request) (*protocol.Response, error) {
@@ -139,18 +142,20 @@ func (p *progress) timeSpan(r *remoting.Request) (*protocol.Response, error) {
 	if t == nil {
 		return nil, noTopic(h.Topic.V)
 	}
-	b := &protocol.QueryConsumeTimeSpanBody{}
-	for id := range max(t.WriteQueueNums, 0) {
-		b.ConsumeTimeSpanSet = append(b.ConsumeTimeSpanSet, p.span(h.Group.V, t, id))
+	n := max(t.WriteQueueNums, 0)
+	b := &protocol.QueryConsumeTimeSpanBody{ConsumeTimeSpanSet: make([]protocol.QueueTimeSpan, n)}
+	queues, texts := make([]protocol.MessageQueue, n), spanTimes{}
+	for id := range n {
+		queues[id] = p.queue(t, id)
+		b.ConsumeTimeSpanSet[id] = p.span(h.Group.V, &queues[id], texts)
 	}
 	return p.json(b), nil
 }
 
-func (p *progress) span(group string, t *protocol.TopicConfig, id int32) protocol.QueueTimeSpan {
-	name := t.TopicName
-	queue := p.queue(t, id)
+func (p *progress) span(group string, queue *protocol.MessageQueue, texts spanTimes) protocol.QueueTimeSpan {
+	name, id := queue.Topic, queue.QueueID
 	s := protocol.QueueTimeSpan{
-		MessageQueue:     &queue,
+		MessageQueue:     queue,
 		MinTimeStamp:     p.store.StoreTime(name, id, p.store.MinOffset(name, id)),
 		MaxTimeStamp:     p.store.StoreTime(name, id, p.store.MaxOffset(name, id)-1),
 		ConsumeTimeStamp: -1,
@@ -162,13 +167,21 @@ func (p *progress) span(group string, t *protocol.TopicConfig, id int32) protoco
 		s.ConsumeTimeStamp = s.MinTimeStamp
 	}
 	s.DelayTime = p.now().UnixMilli() - p.store.StoreTime(name, id, max(consumed, 0))
-	s.MinTimeStampStr, s.MaxTimeStampStr = spanTime(s.MinTimeStamp), spanTime(s.MaxTimeStamp)
-	s.ConsumeTimeStampStr = spanTime(s.ConsumeTimeStamp)
+	s.MinTimeStampStr, s.MaxTimeStampStr = texts.of(s.MinTimeStamp), texts.of(s.MaxTimeStamp)
+	s.ConsumeTimeStampStr = texts.of(s.ConsumeTimeStamp)
 	return s
 }
 
-func spanTime(ms int64) string {
-	return strings.Replace(time.UnixMilli(ms).Format("2006-01-02#15:04:05.000"), ".", ":", 1)
+// spanTimes are the texts of times (ms) in one answer: most queues of a wide topic have the same.
+type spanTimes map[int64]string
+
+func (s spanTimes) of(ms int64) string {
+	text, ok := s[ms]
+	if !ok {
+		text = strings.Replace(time.UnixMilli(ms).Format("2006-01-02#15:04:05.000"), ".", ":", 1)
+		s[ms] = text
+	}
+	return text
 }
 
 func (p *progress) all(*remoting.Request) (*protocol.Response, error) {

@@ -149,11 +149,12 @@ func (q *queries) topicStats(r *remoting.Request) (*protocol.Response, error) {
 		return nil, noTopic(h.Topic.V)
 	}
 	b := &protocol.TopicStatsTable{TopicPutTps: q.stats.TopicPut(t.TopicName)}
-	b.OffsetTable.Clear()
-	for id := range max(t.WriteQueueNums, t.ReadQueueNums, 0) {
-		o := &protocol.TopicOffset{
-			MinOffset: q.store.MinOffset(t.TopicName, id), MaxOffset: q.store.MaxOffset(t.TopicName, id),
-		}
+	queues := max(t.WriteQueueNums, t.ReadQueueNums, 0)
+	b.OffsetTable = fastjson.MapOf[protocol.MessageQueue, *protocol.TopicOffset](int(queues))
+	offsets := make([]protocol.TopicOffset, queues)
+	for id := range queues {
+		o := &offsets[id]
+		o.MinOffset, o.MaxOffset = q.store.MinOffset(t.TopicName, id), q.store.MaxOffset(t.TopicName, id)
 		if o.MaxOffset > 0 {
 			o.LastUpdateTimestamp = q.store.StoreTime(t.TopicName, id, o.MaxOffset-1)
 		}

@@ -45,6 +45,19 @@ type encoder struct {
 	indent int
 }
 
+const (
+	// sample is after how many elements the size of a list or map is estimated.
+	sample = 8
+	// mostRoom bounds what an estimate may claim, in bytes.
+	mostRoom = 16 << 20
+)
+
+// room makes room for the rest of n elements, of which sample stand behind begin: a large answer is not copied again and
+// again while it grows.
+func (e *encoder) room(begin, n int) {
+	e.buf = slices.Grow(e.buf, min((len(e.buf)-begin)/sample*(n-sample)*9/8, mostRoom))
+}
+
 // newline starts a line of the pretty form.
 func (e *encoder) newline() {
 	if e.Pretty {
@@ -117,7 +130,11 @@ func (c *codec) encodeList(e *encoder, v reflect.Value, set bool) {
 	}
 	e.buf = append(e.buf, '[')
 	e.indent++
+	begin := len(e.buf)
 	for i := range v.Len() {
+		if i == sample {
+			e.room(begin, v.Len())
+		}
 		e.comma(i == 0)
 		if !set {
 			e.newline()

@@ -31,7 +31,11 @@ func (m *Map[K, V]) encodeEntries(e *encoder, set bool) {
 	e.buf = append(e.buf, '{')
 	e.indent++
 	first := true
+	begin := len(e.buf)
 	for i := range list {
+		if i == sample {
+			e.room(begin, len(list))
+		}
 		v := reflect.ValueOf(&list[i].value).Elem()
 		if v.Kind() == reflect.Pointer && v.IsNil() {
 			continue

@@ -6,6 +6,7 @@ package fastjson
 import (
 	"iter"
 	"reflect"
+	"slices"
 
 	"rocketmq-go/compat/javahash"
 )
@@ -28,7 +29,17 @@ type entry[K comparable, V any] struct {
 
 // MapOf makes an empty, non-null Map with room for n entries.
 func MapOf[K comparable, V any](n int) Map[K, V] {
-	return Map[K, V]{entries: make([]entry[K, V], 0, n)}
+	m := Map[K, V]{entries: []entry[K, V]{}}
+	m.Grow(n)
+	return m
+}
+
+// Grow makes room for n more entries.
+func (m *Map[K, V]) Grow(n int) {
+	m.entries = slices.Grow(m.entries, n)
+	if n > indexFrom && m.index == nil {
+		m.makeIndex(len(m.entries) + n)
+	}
 }
 
 // Len is the number of entries.
@@ -117,7 +128,11 @@ func (m *Map[K, V]) reindex() {
 		m.index = nil
 		return
 	}
-	m.index = make(map[K]int, len(m.entries))
+	m.makeIndex(len(m.entries))
+}
+
+func (m *Map[K, V]) makeIndex(room int) {
+	m.index = make(map[K]int, room)
 	for i := range m.entries {
 		m.index[m.entries[i].key] = i
 	}

@@ -92,3 +92,27 @@ func ExampleMap() {
 	fmt.Println(string(Marshal(&brokerAddrs)))
 	// Output: {0:"10.0.0.1:10911",1:"10.0.0.2:10911"}
 }
+
+// Room that was made changes nothing but the number of allocations.
+func TestMapGrow(t *testing.T) {
+	for _, n := range []int{0, 1, indexFrom, indexFrom + 1, 100} {
+		grown, plain := MapOf[string, int](n), Map[string, int]{}
+		plain.Clear()
+		for i := range n {
+			if i == n/2 {
+				grown.Grow(n)
+			}
+			grown.Set(fmt.Sprint(i/2), i)
+			plain.Set(fmt.Sprint(i/2), i)
+		}
+		if got, want := string(Marshal(&grown)), string(Marshal(&plain)); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+		if v, ok := grown.Get("0"); ok != (n > 0) || n > 1 && v != 1 {
+			t.Errorf("%d: %d %v", n, v, ok)
+		}
+		if _, ok := grown.Get("x"); ok {
+			t.Errorf("%d: found what is not there", n)
+		}
+	}
+}
