@@ -22,6 +22,9 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		ReadOnlyCommitLogDirs:      paths(s.ReadOnlyCommitLogStorePaths, v.Own.MultiPathSplitter),
 		CommitLogFileSize:          int64(s.MappedFileSizeCommitLog),
 		ConsumeQueueFileSize:       int64(s.ConsumeQueueFileSize()),
+		ExtEnabled:                 s.EnableConsumeQueueExt,
+		ExtFileSize:                int64(s.MappedFileSizeConsumeQueueExt),
+		FilterBitMap:               b.filterBitMap,
 		IndexSlots:                 int32(s.MaxHashSlotNum),
 		IndexUnits:                 int32(s.MaxIndexNum),
 		IndexDisabled:              !s.MessageIndexEnable,
@@ -52,6 +55,14 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 }
 
 // cleaningRules is what the configuration says of deleting old files.
+// filterBitMap makes the bit map of a message that is being dispatched, if that is configured.
+func (b *Broker) filterBitMap(dst []byte, topic string, properties []byte, storeTime int64) []byte {
+	if !b.values().EnableCalcFilterBitMap {
+		return dst
+	}
+	return b.filters.BitMap(dst, topic, properties, storeTime)
+}
+
 func (b *Broker) cleaningRules() store.CleaningRules {
 	v := b.values()
 	s := &v.Store

@@ -138,8 +138,8 @@ type BrokerConfig struct {
 	StartAcceptSendRequestTimeStamp int64 `def:"0"`
 	// Response field TRACE_ON of sends and property TRACE_ON of stored messages.
 	TraceOn bool `def:"true"`
-	// Bitmaps for SQL92 filters in consumequeue_ext.
-	EnableCalcFilterBitMap bool `def:"false" later:"SQL92 filter bit maps"`
+	// Bit maps of the SQL92 filters that each message matches, in consumequeue_ext (with enableConsumeQueueExt).
+	EnableCalcFilterBitMap bool `def:"false"`
 	// True: pulls not from push consumers answer NO_PERMISSION.
 	RejectPullConsumerEnable bool `def:"false" v4:"!"`
 	// Subscriptions for which the Bloom filter of consumerFilter.json is made.

@@ -59,11 +59,12 @@ type MessageStoreConfig struct {
 	StoreType string `def:"default" v4:"!" later:"RocksDB storage" mark:"mr"`
 	// Bytes; see ConsumeQueueFileSize.
 	MappedFileSizeConsumeQueue int `def:"6000000" mark:"r"`
-	// Extension files beside the consume queues.
-	EnableConsumeQueueExt           bool `def:"false" later:"SQL92 filter bit maps" mark:"r"`
-	MappedFileSizeConsumeQueueExt   int  `def:"50331648" later:"SQL92 filter bit maps" mark:"r"`
-	MapperFileSizeBatchConsumeQueue int  `def:"13800000" v4:"!" later:"batch consume queues" mark:"r"`
-	BitMapLengthConsumeQueueExt     int  `def:"64" later:"SQL92 filter bit maps"`
+	// Extension files beside the consume queues, for enableCalcFilterBitMap.
+	EnableConsumeQueueExt bool `def:"false" mark:"r"`
+	// Bytes of one; it must not change while there are some.
+	MappedFileSizeConsumeQueueExt   int `def:"50331648" mark:"r"`
+	MapperFileSizeBatchConsumeQueue int `def:"13800000" v4:"!" later:"batch consume queues" mark:"r"`
+	BitMapLengthConsumeQueueExt     int `def:"64" none:"computed from expectConsumerNumUseFilter and maxErrorRateOfBloomFilter, in Java too"`
 	// ms between two asynchronous flushes.
 	FlushIntervalCommitLog  int `def:"500" mark:"m"`
 	CommitIntervalCommitLog int `def:"200" none:"there is no buffer between the log and the page cache" mark:"m"`

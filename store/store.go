@@ -227,6 +227,9 @@ func (s *Store) open() error {
 	return s.writeAbort()
 }
 
+// WasStopped tells that whoever had the directory before had stopped cleanly.
+func (s *Store) WasStopped() bool { return s.clean }
+
 func (s *Store) start() {
 	s.dispatch.done.Add(1)
 	go s.dispatch.run()

@@ -15,6 +15,14 @@ import (
 // SQL is the Compiler of SQL92 expressions. The error carries code 23 and the remark that consumers show when they ask
 // before they start (code 46).
 func SQL(s *protocol.SubscriptionData) (store.Matcher, error) {
+	f, err := compileSQL(s)
+	if err != nil {
+		return nil, err
+	}
+	return sqlMatcher{f}, nil
+}
+
+func compileSQL(s *protocol.SubscriptionData) (*sql92.Filter, error) {
 	if s.ExpressionType != TypeSQL92 {
 		return nil, protocol.Errorf(protocol.RespSubscriptionParseFailed, "unknown expression type %s", s.ExpressionType)
 	}
@@ -22,7 +30,7 @@ func SQL(s *protocol.SubscriptionData) (store.Matcher, error) {
 	if err != nil {
 		return nil, protocol.Errorf(protocol.RespSubscriptionParseFailed, "%s", err)
 	}
-	return sqlMatcher{f}, nil
+	return f, nil
 }
 
 // sqlMatcher decides by the properties.
@@ -58,6 +66,12 @@ func (m *retryMatcher) MatchUnit(tagsCode int64) bool {
 	return m.own == nil || m.own.MatchUnit(tagsCode)
 }
 func (m *retryMatcher) NeedRecord() bool { return true }
+
+// MatchExt asks own.
+func (m *retryMatcher) MatchExt(x store.ExtUnit) bool {
+	own, ok := m.own.(store.ExtMatcher)
+	return !ok || own.MatchExt(x)
+}
 
 func (m *retryMatcher) MatchRecord(properties []byte) bool {
 	if m.own != nil && m.own.NeedRecord() && !m.own.MatchRecord(properties) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rocketmq-go/broker/metafile"
@@ -39,6 +40,9 @@ type Table struct {
 	bloom  bloom
 	writer *metafile.Writer
 
+	newest  atomic.Int64 // store time (ms) of the newest message that got a bit map
+	current bool         // what was loaded is what was there last, with the same bits
+
 	mu     sync.RWMutex
 	topics map[string]*topicFilters
 	seq    uint64 // of the newest entry
@@ -60,7 +64,8 @@ type Data struct {
 	// Version is that of the newest heartbeat that brought the expression.
 	Version int64
 
-	body protocol.ConsumerFilterData
+	registered *registered // Matcher
+	body       protocol.ConsumerFilterData
 }
 
 // file is the name below <Dir>/config.
@@ -92,13 +97,14 @@ func NewTable(o Options) (*Table, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	t := &Table{o: o, bloom: newBloom(o.Consumers, o.ErrorRate), topics: map[string]*topicFilters{}}
+	t := &Table{o: o, bloom: newBloom(o.Consumers, o.ErrorRate), topics: map[string]*topicFilters{}, current: true}
 	path := filepath.Join(o.Dir, "config", file)
 	f, source, err := metafile.Load(path, t.load)
 	if err != nil {
 		return nil, err
 	}
 	if source == metafile.FromBackup || source == metafile.FromBroken {
+		t.current = false
 		o.Log.Error("consumer filters not read from their file", "file", path, "used", source)
 	}
 	t.writer = metafile.NewWriter(f, t.render, metafile.Options{Log: o.Log, Failed: o.Failed})
@@ -129,7 +135,9 @@ func (t *Table) load(text []byte) error {
 			// Bit maps that were made with other bits say nothing of the expression: it was born now.
 			if bits := d.body.BloomFilterData; b.BloomFilterData != nil && bits.BitNum == b.BloomFilterData.BitNum &&
 				slices.Equal(bits.BitPos, b.BloomFilterData.BitPos) {
-				d.body.BornTime = b.BornTime
+				d = d.bornAt(b.BornTime)
+			} else {
+				t.current = false
 			}
 			if d.body.DeadTime = b.DeadTime; b.DeadTime == 0 {
 				d.body.DeadTime = now.Add(-assumed).UnixMilli()
@@ -145,13 +153,15 @@ func (t *Table) load(text []byte) error {
 func (t *Table) compile(topic, group, expression, expressionType string, version int64) (*Data, error) {
 	topic, group = strings.Clone(topic), strings.Clone(group)
 	sub := protocol.SubscriptionData{SubString: strings.Clone(expression), ExpressionType: strings.Clone(expressionType)}
-	m, err := SQL(&sub)
+	m, err := compileSQL(&sub)
 	if err != nil {
 		return nil, err
 	}
-	return &Data{m, version, protocol.ConsumerFilterData{
+	bits, now := t.bloom.of(group, topic), t.o.Now().UnixMilli()
+	r := &registered{sqlMatcher{m}, bits.BitPos, int(bits.BitNum), now}
+	return &Data{r, version, r, protocol.ConsumerFilterData{
 		ConsumerGroup: group, Topic: topic, Expression: sub.SubString, ExpressionType: sub.ExpressionType,
-		BornTime: t.o.Now().UnixMilli(), ClientVersion: version, BloomFilterData: t.bloom.of(group, topic),
+		BornTime: now, ClientVersion: version, BloomFilterData: bits,
 	}}, nil
 }
 
@@ -239,8 +249,8 @@ func (t *Table) register(group string, s *protocol.SubscriptionData) {
 	case old != nil && old.Version == s.SubVersion,
 		old != nil && old.body.Expression == s.SubString && old.body.ExpressionType == s.ExpressionType:
 		t.putLocked(old.alive(s.SubVersion))
-	case err == nil:
-		t.putLocked(d)
+	case err == nil: // a message may have been dispatched since it was compiled, or the clock set back
+		t.putLocked(d.bornAt(max(d.body.BornTime, t.newest.Load())))
 	default:
 		t.o.Log.Warn("consumer filter refused", "topic", s.Topic, "group", group, "expression", s.SubString, "error", err)
 		if old == nil {

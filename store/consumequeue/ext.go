@@ -309,7 +309,7 @@ func (q *Queue) lastExt() (address int64, found bool, err error) {
 	first := files[max(len(files)-scanFiles, 0)].Base() / UnitSize
 	buf := make([]byte, UnitSize) // nearly always it is the very last one
 	for end := q.end; end > first; {
-		from := max(end-int64(len(buf)/UnitSize), first)
+		from := max(end-int64(len(buf)/UnitSize), (end-1)/q.size*q.size) // a Read ends with the file
 		got, err := q.Read(buf[:(end-from)*UnitSize], from)
 		if err != nil {
 			return 0, false, err
