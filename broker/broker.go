@@ -147,15 +147,9 @@ func (b *Broker) open() error {
 	if b.store, err = store.Open(b.storeConfig(levels)); err != nil {
 		return err
 	}
-	if err := b.openCompaction(afterCrash); err != nil {
-		return err
-	}
-	served := api.Store(b.store)
-	if b.compaction != nil {
-		served = compactedStore{b.store, b.compaction}
-	}
 	_, newest, _ := b.store.Timestamps()
 	b.filters.Opened(newest, b.store.WasStopped())
+	v := b.values()
 	b.storeBegan = b.store.MaxPhyOffset()
 	if b.schedule, err = schedule.New(schedule.Options{
 		Dir: v.Store.StorePathRootDir, Levels: levels, Store: b.store, Put: b.store.Put, Compat49: b.compat49(),
