@@ -8,7 +8,7 @@ package consumequeue
 // Readers and the writer may go on meanwhile; Clean must not run concurrently with itself, Close or Delete.
 func (q *Queue) Clean(minPhy int64) (deleted int, err error) {
 	q.CorrectMin(minPhy)
-	for files := q.seq.Files(); len(files) > 1 && files[0].End()/UnitSize <= q.min.Load(); files = q.seq.Files() {
+	for files := q.seq.Files(); len(files) > 1 && files[0].End()/q.unit <= q.min.Load(); files = q.seq.Files() {
 		if err := q.seq.Remove(files[0]); err != nil {
 			return deleted, err
 		}
@@ -20,6 +20,7 @@ func (q *Queue) Clean(minPhy int64) (deleted int, err error) {
 // CorrectMin moves Min to the first unit whose record is still in a log that begins at minPhy; to the end if there is
 // none, as 5.x does. Blanks never count. Min never moves back, and stays where it is when units cannot be read.
 func (q *Queue) CorrectMin(minPhy int64) {
+	defer q.fitBatchMin()
 	files := q.seq.Files()
 	end := q.max.Load()
 	if len(files) == 0 || end == q.min.Load() {
@@ -29,14 +30,14 @@ func (q *Queue) CorrectMin(minPhy int64) {
 		q.min.Store(end)
 		return
 	}
-	lo := max(q.min.Load(), files[0].Base()/UnitSize)
+	lo := max(q.min.Load(), files[0].Base()/q.unit)
 	if u, err := q.at(lo); err == nil && u.PhyOffset >= minPhy && !u.blank() {
 		q.min.Store(lo)
 		return
 	}
 	for _, f := range files {
-		hi := min(f.End()/UnitSize, end)
-		if lo = max(lo, f.Base()/UnitSize); lo >= hi {
+		hi := min(f.End()/q.unit, end)
+		if lo = max(lo, f.Base()/q.unit); lo >= hi {
 			continue
 		}
 		first, err := q.firstFrom(lo, hi, minPhy)

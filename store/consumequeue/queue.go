@@ -9,6 +9,8 @@
 // Units of all zeros are unused; where the first file of a queue does not begin with its first message, the units before
 // it are blanks: phyOffset 0, size 2147483647, tagsCode 0.
 //
+// In a batch queue a unit stands for several messages: see batch.
+//
 // A queue has one writer (the dispatcher, or recovery); anybody may read.
 package consumequeue
 
@@ -56,7 +58,8 @@ func ParseUnit(b []byte) Unit {
 // Options of a queue.
 type Options struct {
 	Dir      string
-	FileSize int64       // a multiple of UnitSize
+	FileSize int64       // a multiple of UnitSize, or BatchUnitSize
+	Batch    bool        // a batch queue
 	Ext      *ExtOptions // nil: without extension files
 	FDs      *segment.FDs
 	Log      *slog.Logger
@@ -67,6 +70,7 @@ type Queue struct {
 	seq  *segment.Sequence
 	dir  string
 	log  *slog.Logger
+	unit int64 // bytes of a unit
 	size int64 // units per file
 
 	min    atomic.Int64 // first valid unit
@@ -78,7 +82,8 @@ type Queue struct {
 	end     int64  // behind the last collected unit
 	pending []byte // collected units, not yet written
 
-	ext *ext // nil: without
+	ext   *ext   // nil: without
+	batch *batch // nil: each unit stands for one message
 }
 
 // Open opens a queue without looking into its files: see Recover.
@@ -87,7 +92,11 @@ func Open(o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{seq: seq, dir: o.Dir, log: o.Log, size: o.FileSize / UnitSize}
+	q := &Queue{seq: seq, dir: o.Dir, log: o.Log, unit: UnitSize}
+	if o.Batch {
+		q.unit, q.batch = BatchUnitSize, new(batch)
+	}
+	q.size = o.FileSize / q.unit
 	q.maxPhy.Store(-1)
 	if o.Ext != nil {
 		if q.ext, err = openExt(o.Ext, o.FDs, o.Log); err == nil && len(seq.Files()) == 0 {
@@ -101,11 +110,21 @@ func Open(o Options) (*Queue, error) {
 	return q, nil
 }
 
-// Min and Max are the queue offsets of the first unit and behind the last one.
-func (q *Queue) Min() int64 { return q.min.Load() }
+// Min and Max are the queue offsets of the first message and behind the last one.
+func (q *Queue) Min() int64 {
+	if q.batch != nil {
+		return q.batch.min.Load()
+	}
+	return q.min.Load()
+}
 
-// Max is the queue offset behind the last unit that can be read.
-func (q *Queue) Max() int64 { return q.max.Load() }
+// Max is the queue offset behind the last message that can be read.
+func (q *Queue) Max() int64 {
+	if q.batch != nil {
+		return q.batch.max.Load()
+	}
+	return q.max.Load()
+}
 
 // MaxPhy is the physical offset behind the newest record the queue knows, -1 if it never knew one.
 func (q *Queue) MaxPhy() int64 { return q.maxPhy.Load() }
@@ -191,10 +210,10 @@ func (q *Queue) Write() error {
 		}
 	}
 	for at := q.max.Load(); len(q.pending) > 0; at = q.max.Load() {
-		f := q.seq.Acquire(at * UnitSize)
+		f := q.seq.Acquire(at * q.unit)
 		if f == nil {
 			base := at - at%q.size
-			created, err := q.seq.Create(base * UnitSize)
+			created, err := q.seq.Create(base * q.unit)
 			if err != nil {
 				return err
 			}
@@ -203,13 +222,16 @@ func (q *Queue) Write() error {
 			}
 			f = created
 		}
-		n := min(int64(len(q.pending)), f.End()-at*UnitSize)
-		_, err := f.WriteAt(q.pending[:n], at*UnitSize-f.Base())
+		n := min(int64(len(q.pending)), f.End()-at*q.unit)
+		_, err := f.WriteAt(q.pending[:n], at*q.unit-f.Base())
 		f.Release()
 		if err != nil {
 			return err
 		}
-		q.max.Store(at + n/UnitSize)
+		q.max.Store(at + n/q.unit)
+		if q.batch != nil {
+			q.batch.max.Store(ParseBatchUnit(q.pending[n-q.unit:]).Span().End())
+		}
 		q.pending = q.pending[:copy(q.pending, q.pending[n:])]
 	}
 	return nil
@@ -238,19 +260,20 @@ func (q *Queue) GiveBuffer(b Buffer) {
 	}
 }
 
-// Read reads units from an offset on into dst, as many as fit, exist and lie in one file. The result is dst, cut.
-func (q *Queue) Read(dst []byte, offset int64) ([]byte, error) {
-	units := min(int64(len(dst)/UnitSize), q.max.Load()-offset)
-	if units <= 0 || offset < 0 {
+// Read reads units from number first on into dst, as many as fit, exist and lie in one file. The result is dst, cut. Except in
+// a batch queue the number of a unit is its queue offset.
+func (q *Queue) Read(dst []byte, first int64) ([]byte, error) {
+	units := min(int64(len(dst))/q.unit, q.max.Load()-first)
+	if units <= 0 || first < 0 {
 		return nil, nil
 	}
-	f := q.seq.Acquire(offset * UnitSize)
+	f := q.seq.Acquire(first * q.unit)
 	if f == nil {
 		return nil, nil
 	}
 	defer f.Release()
-	n := min(units*UnitSize, f.End()-offset*UnitSize)
-	if _, err := f.ReadAt(dst[:n], offset*UnitSize-f.Base()); err != nil {
+	n := min(units*q.unit, f.End()-first*q.unit)
+	if _, err := f.ReadAt(dst[:n], first*q.unit-f.Base()); err != nil {
 		if errors.Is(err, fs.ErrNotExist) { // being deleted
 			err = nil
 		}
@@ -259,20 +282,13 @@ func (q *Queue) Read(dst []byte, offset int64) ([]byte, error) {
 	return dst[:n], nil
 }
 
-// FileEnd is the first queue offset that lies in a later file than offset.
-func (q *Queue) FileEnd(offset int64) int64 { return offset - offset%q.size + q.size }
+// FileEnd is the number of the first unit that lies in a later file than unit n.
+func (q *Queue) FileEnd(n int64) int64 { return n - n%q.size + q.size }
 
-// Unit reads one unit.
+// Unit reads the unit of the message with a queue offset.
 func (q *Queue) Unit(offset int64) (Unit, bool) {
-	var b [UnitSize]byte
-	if offset < q.min.Load() {
-		return Unit{}, false
-	}
-	got, err := q.Read(b[:], offset)
-	if err != nil || len(got) < UnitSize {
-		return Unit{}, false
-	}
-	return ParseUnit(got), true
+	s, ok := q.Span(offset)
+	return s.Unit, ok && s.Offset <= offset
 }
 
 // Unsynced is how many units were written but not yet to disk.
@@ -287,13 +303,13 @@ func (q *Queue) Sync() error {
 		}
 	}
 	for at := q.synced.Load(); at < upTo; {
-		f := q.seq.Acquire(at * UnitSize)
+		f := q.seq.Acquire(at * q.unit)
 		if f == nil {
 			at = q.FileEnd(at)
 			continue
 		}
 		err := f.Sync()
-		end := f.End() / UnitSize
+		end := f.End() / q.unit
 		f.Release()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // being deleted
 			return err
@@ -306,17 +322,22 @@ func (q *Queue) Sync() error {
 
 func (u Unit) blank() bool { return u.PhyOffset == 0 && u.Size == BlankSize }
 
-// at reads a unit wherever the minimum is.
-func (q *Queue) at(offset int64) (Unit, error) {
-	var b [UnitSize]byte
-	got, err := q.Read(b[:], offset)
-	if err == nil && len(got) < UnitSize {
-		err = fmt.Errorf("consumequeue: no unit %d", offset)
+// at reads unit n wherever the minimum is.
+func (q *Queue) at(n int64) (Unit, error) {
+	s, err := q.span(n)
+	return s.Unit, err
+}
+
+func (q *Queue) span(n int64) (Span, error) {
+	var b [BatchUnitSize]byte
+	got, err := q.Read(b[:q.unit], n)
+	if err == nil && int64(len(got)) < q.unit {
+		err = fmt.Errorf("consumequeue: no unit %d", n)
 	}
 	if err != nil {
-		return Unit{}, err
+		return Span{}, err
 	}
-	return ParseUnit(got), nil
+	return q.Parse(got, n), nil
 }
 
 // Close closes the files.
@@ -338,5 +359,9 @@ func (q *Queue) Delete() error {
 	}
 	q.max.Store(0)
 	q.min.Store(0)
+	if q.batch != nil {
+		q.batch.max.Store(0)
+		q.batch.min.Store(0)
+	}
 	return errors.Join(errs...)
 }

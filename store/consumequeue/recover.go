@@ -21,20 +21,20 @@ func (q *Queue) Recover(clean bool) error {
 		return nil
 	}
 	start := max(len(files)-scanFiles, 0)
-	end := files[start].Base() / UnitSize
+	end := files[start].Base() / q.unit
 	for _, f := range files[start:] {
 		used, err := q.used(f, clean)
 		if err != nil {
 			return err
 		}
-		end = f.Base()/UnitSize + used
+		end = f.Base()/q.unit + used
 		if used < q.size {
 			break
 		}
 	}
 	q.end = end
 	q.max.Store(end)
-	q.min.Store(files[0].Base() / UnitSize)
+	q.min.Store(files[0].Base() / q.unit)
 	q.synced.Store(end)
 	if err := q.dropAfter(end); err != nil {
 		return err
@@ -44,17 +44,17 @@ func (q *Queue) Recover(clean bool) error {
 
 // used counts the units at the front of a file that are in use.
 func (q *Queue) used(f *segment.File, clean bool) (int64, error) {
-	limit := (f.DataEnd() + UnitSize - 1) / UnitSize
+	limit := (f.DataEnd() + q.unit - 1) / q.unit
 	limit = min(limit, q.size)
-	buf := make([]byte, UnitSize)
+	buf := make([]byte, q.unit)
 	if clean {
 		lo, hi := int64(0), limit
 		for lo < hi {
 			mid := (lo + hi) / 2
-			if _, err := f.ReadAt(buf, mid*UnitSize); err != nil {
+			if _, err := f.ReadAt(buf, mid*q.unit); err != nil {
 				return 0, err
 			}
-			if inUse(ParseUnit(buf)) {
+			if q.inUse(buf) {
 				lo = mid + 1
 			} else {
 				hi = mid
@@ -62,14 +62,14 @@ func (q *Queue) used(f *segment.File, clean bool) (int64, error) {
 		}
 		return lo, nil
 	}
-	buf = make([]byte, 2048*UnitSize)
+	buf = make([]byte, 2048*q.unit)
 	for at := int64(0); at < limit; {
-		n := min(int64(len(buf)/UnitSize), limit-at)
-		if _, err := f.ReadAt(buf[:n*UnitSize], at*UnitSize); err != nil {
+		n := min(int64(len(buf))/q.unit, limit-at)
+		if _, err := f.ReadAt(buf[:n*q.unit], at*q.unit); err != nil {
 			return 0, err
 		}
 		for i := range n {
-			if !inUse(ParseUnit(buf[i*UnitSize:])) {
+			if !q.inUse(buf[i*q.unit:]) {
 				return at + i, nil
 			}
 		}
@@ -78,12 +78,19 @@ func (q *Queue) used(f *segment.File, clean bool) (int64, error) {
 	return limit, nil
 }
 
+func (q *Queue) inUse(b []byte) bool {
+	if q.batch != nil {
+		return ParseBatchUnit(b).InUse()
+	}
+	return inUse(ParseUnit(b))
+}
+
 func inUse(u Unit) bool { return u.PhyOffset >= 0 && u.Size > 0 }
 
 // dropAfter deletes files that begin at or behind the unit end, except for the only one: it remembers the offset.
 func (q *Queue) dropAfter(end int64) error {
 	files := q.seq.Files()
-	for i := len(files) - 1; i > 0 && files[i].Base() >= end*UnitSize; i-- {
+	for i := len(files) - 1; i > 0 && files[i].Base() >= end*q.unit; i-- {
 		if err := q.seq.Remove(files[i]); err != nil {
 			return err
 		}
@@ -93,7 +100,7 @@ func (q *Queue) dropAfter(end int64) error {
 
 func (q *Queue) findMaxPhy() error {
 	q.maxPhy.Store(-1)
-	if q.end > q.seq.First()/UnitSize {
+	if q.end > q.seq.First()/q.unit {
 		u, err := q.at(q.end - 1)
 		if err != nil {
 			return err
@@ -102,12 +109,12 @@ func (q *Queue) findMaxPhy() error {
 			q.maxPhy.Store(u.PhyOffset + int64(u.Size))
 		}
 	}
-	return nil
+	return q.fitBatch()
 }
 
 // LastUnit is the newest unit, false for an empty queue.
 func (q *Queue) LastUnit() (Unit, bool) {
-	if q.end == 0 || len(q.seq.Files()) == 0 || q.end == q.seq.First()/UnitSize {
+	if q.end == 0 || len(q.seq.Files()) == 0 || q.end == q.seq.First()/q.unit {
 		return Unit{}, false
 	}
 	u, err := q.at(q.end - 1)
@@ -119,13 +126,13 @@ func (q *Queue) LastUnit() (Unit, bool) {
 func (q *Queue) Truncate(phyEnd int64) error {
 	for files := q.seq.Files(); len(files) > 0; files = q.seq.Files() {
 		f := files[len(files)-1]
-		first := f.Base() / UnitSize
+		first := f.Base() / q.unit
 		keep, err := q.keep(first, phyEnd)
 		if err != nil {
 			return err
 		}
 		if keep < q.end {
-			if err := f.Zero((keep-first)*UnitSize, (q.end-first)*UnitSize); err != nil {
+			if err := f.Zero((keep-first)*q.unit, (q.end-first)*q.unit); err != nil {
 				return err
 			}
 		}
@@ -146,15 +153,15 @@ func (q *Queue) Truncate(phyEnd int64) error {
 
 // keep finds, from the end back to first, the unit behind the last one whose record begins below phyEnd.
 func (q *Queue) keep(first, phyEnd int64) (int64, error) {
-	buf := make([]byte, 2048*UnitSize)
+	buf := make([]byte, 2048*q.unit)
 	for end := q.end; end > first; {
-		from := max(end-int64(len(buf)/UnitSize), first)
-		got, err := q.Read(buf[:(end-from)*UnitSize], from)
+		from := max(end-int64(len(buf))/q.unit, first)
+		got, err := q.Read(buf[:(end-from)*q.unit], from)
 		if err != nil {
 			return 0, err
 		}
-		for i := int64(len(got)/UnitSize) - 1; i >= 0; i-- {
-			if u := ParseUnit(got[i*UnitSize:]); !u.blank() && u.PhyOffset < phyEnd {
+		for i := int64(len(got))/q.unit - 1; i >= 0; i-- {
+			if u := ParseUnit(got[i*q.unit:]); !u.blank() && u.PhyOffset < phyEnd {
 				return from + i + 1, nil
 			}
 		}
@@ -168,16 +175,16 @@ func (q *Queue) keep(first, phyEnd int64) (int64, error) {
 func (q *Queue) DropTorn(scanned int64) error {
 	const page = 4096
 	u, ok := q.LastUnit()
-	at := (q.end - 1) * UnitSize % (q.size * UnitSize)
-	if !ok || at/page == (at+UnitSize-1)/page || u.PhyOffset < scanned {
+	at := (q.end - 1) * q.unit % (q.size * q.unit)
+	if !ok || at/page == (at+q.unit-1)/page || u.PhyOffset < scanned {
 		return nil
 	}
-	f := q.seq.Acquire((q.end - 1) * UnitSize)
+	f := q.seq.Acquire((q.end - 1) * q.unit)
 	if f == nil {
 		return nil
 	}
 	defer f.Release()
-	if err := f.Zero(at, at+UnitSize); err != nil {
+	if err := f.Zero(at, at+q.unit); err != nil {
 		return err
 	}
 	q.end--
