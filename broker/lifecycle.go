@@ -39,7 +39,7 @@ func (b *Broker) Start(ctx context.Context) error {
 	b.services, running = errgroup.WithContext(running)
 	for _, run := range []func(context.Context) error{
 		b.offsets.Run, b.consumers.Run, b.producers.Run, b.filters.Run, b.stats.Run, b.table.Holder.Run, b.schedule.Run,
-		b.transactions.Run, b.runTimers,
+		b.transactions.Run, b.runTimers, b.runCompaction,
 	} {
 		b.services.Go(func() error {
 			err := run(running)
@@ -178,6 +178,9 @@ func (b *Broker) closeFiles() error {
 	}
 	if b.store != nil {
 		err = errors.Join(err, b.store.Close())
+	}
+	if b.compaction != nil {
+		err = errors.Join(err, b.compaction.Close())
 	}
 	if b.schedule != nil {
 		err = errors.Join(err, b.schedule.Close())

@@ -32,14 +32,14 @@ import (
 // give it configuration keys.
 //
 //	start [key=value …]                                  restart                    advance D
-//	topic T queues=N [perm=6]
+//	topic T queues=N [perm=6] [attributes=+NAME=VALUE,…]
 //	send T "body" [queue=N] [tags=A] [keys=K] [delay=N] [group=G] [times=N] [NAME=VALUE …]
 //	batch T "body" "body" …
 //	pull T group=G [queue=N] [offset=N] [max=N] [tags=A] [wait=D as=NAME]
 //	answer NAME                                          the answer to a pull that waits, if it has come
 //	commit T group=G offset=N [queue=N]                  offset T group=G [queue=N]
 //	online NAME group=G topic=T [tags=A] [model=BROADCASTING] [version=N]      offline NAME        notices NAME
-//	members group=G
+//	members group=G                                      delete T                   min T / max T [queue=N]
 //	back T group=G offset=N [level=N] [queue=N]          config key=value …
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
@@ -225,6 +225,10 @@ func (s *story) do(command string, words []string) string {
 		return s.members(a)
 	case "back":
 		return s.back(a)
+	case "delete":
+		return s.call(protocol.ReqDeleteTopicInBroker, &protocol.DeleteTopicRequestHeader{Topic: protocol.Some(a.plain[0])}, "")
+	case "min", "max":
+		return s.limit(command, a)
 	}
 	return "unknown command " + command
 }
@@ -259,6 +263,23 @@ func (s *story) call(code int32, h protocol.Header, body string) string {
 	}
 	_, err := s.c.Call(s.ctx(), s.mq.BrokerAddr, cmd)
 	return result(err, "ok")
+}
+
+// limit is the queue's smallest or next offset.
+func (s *story) limit(which string, a args) string {
+	q := s.queue(&a)
+	cmd := &protocol.Command{Code: protocol.ReqGetMaxOffset}
+	h := protocol.GetMaxOffsetRequestHeader{Topic: protocol.Some(a.plain[0]), QueueID: protocol.Some(q.ID)}
+	if which == "min" {
+		cmd.Code = protocol.ReqGetMinOffset
+	}
+	h.AppendFields(&cmd.Fields)
+	answer, err := s.c.Call(s.ctx(), q.Addr, cmd)
+	if err != nil {
+		return result(err, "")
+	}
+	found, _ := answer.Fields.Get("offset")
+	return string(found)
 }
 
 func (s *story) topic(a args) string {

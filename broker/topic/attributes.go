@@ -12,7 +12,33 @@ import (
 	"rocketmq-go/remoting/protocol"
 )
 
-const messageType = "message.type"
+const (
+	messageType   = "message.type"
+	cleanupPolicy = "cleanup.policy"
+	compacted     = "COMPACTION"
+)
+
+// IsCompacted tells whether of a topic's messages only the newest of each key shall stay.
+func (t *Table) IsCompacted(name string) bool {
+	cfg := t.Get(name)
+	return cfg != nil && isCompacted(cfg)
+}
+
+// Compacted lists these topics with the number of their queues.
+func (t *Table) Compacted() map[string]int32 {
+	list := map[string]int32{}
+	for _, cfg := range t.All() {
+		if isCompacted(cfg) {
+			list[cfg.TopicName] = max(cfg.WriteQueueNums, cfg.ReadQueueNums)
+		}
+	}
+	return list
+}
+
+func isCompacted(cfg *protocol.TopicConfig) bool {
+	policy, _ := cfg.Attributes.Get(cleanupPolicy)
+	return policy == compacted
+}
 
 // attribute describes one attribute that a topic may have (5.x).
 type attribute struct {
@@ -23,10 +49,10 @@ type attribute struct {
 
 // attributes are all that exist. The order of the values is that of Java's refusal.
 var attributes = map[string]attribute{
-	messageType:      {values: []string{"UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL"}, changeable: true},
-	"queue.type":     {values: []string{"BatchCQ", "SimpleCQ"}},
-	"cleanup.policy": {values: []string{"DELETE", "COMPACTION"}},
-	"reserve.time":   {min: -1, changeable: true},
+	messageType:    {values: []string{"UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL"}, changeable: true},
+	"queue.type":   {values: []string{"BatchCQ", "SimpleCQ"}},
+	cleanupPolicy:  {values: []string{"DELETE", compacted}},
+	"reserve.time": {min: -1, changeable: true},
 }
 
 // ParseAttributes reads the attributes of a request, "+key=value,-key". The keys keep their sign. The error carries

@@ -137,6 +137,7 @@ func (s *storeRun) load() error {
 	s.settings.Given = true
 	s.settings.Compat = cfg.CompatVersion()
 	s.settings.TimerLogFile = int64(v.MappedFileSizeTimerLog)
+	s.settings.CompactionLogFile, s.settings.CompactionQueueFile = v.CompactionMappedFileSize, v.CompactionCqMappedFileSize
 	s.settings.Sizes = inspect.Sizes{
 		CommitLogFile: int64(v.MappedFileSizeCommitLog), ConsumeQueueFile: int64(v.ConsumeQueueFileSize()),
 		IndexSlots: int32(v.MaxHashSlotNum), IndexUnits: int32(v.MaxIndexNum),

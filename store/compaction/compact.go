@@ -4,6 +4,7 @@
 package compaction
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -38,19 +39,19 @@ func keyOf(properties []byte) [16]byte {
 
 // Compact leaves of the messages before the last file only the newest of each key, and none without body; so whoever
 // sends a message without body deletes the key. position is the queue offset up to which keys were looked at before, -1
-// at first. It returns the new position; the same one when there was nothing to do.
-func (l *Log) Compact(position int64) (int64, error) {
+// at first. It returns the new position; the same one when there was nothing to do, or with an error.
+func (l *Log) Compact(ctx context.Context, position int64) (int64, error) {
 	l.making.Lock()
 	defer l.making.Unlock()
 	old := l.ended(position)
 	if old == nil {
 		return position, nil
 	}
-	k, err := l.keysAfter(old, position)
+	k, err := l.keysAfter(ctx, old, position)
 	if err != nil || k.last < 0 {
 		return position, err
 	}
-	made, err := l.remake(old, k)
+	made, err := l.remake(ctx, old, k)
 	if err != nil {
 		closeAll(made)
 		return position, errors.Join(err, l.discard())
@@ -73,9 +74,12 @@ func (l *Log) ended(position int64) []*pair {
 }
 
 // each reads all messages of a file.
-func (p *pair) each(visit func(rec []byte, r *message.Record) error) error {
+func (p *pair) each(ctx context.Context, visit func(rec []byte, r *message.Record) error) error {
 	var rec []byte
 	for n := range p.units {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		u, err := p.unit(n)
 		if err != nil {
 			return err
@@ -97,14 +101,14 @@ func (p *pair) each(visit func(rec []byte, r *message.Record) error) error {
 var errFull = errors.New("the table of keys is full")
 
 // keysAfter collects the keys behind position, as many as memory allows: the next Compact goes on there.
-func (l *Log) keysAfter(files []*pair, position int64) (keys, error) {
+func (l *Log) keysAfter(ctx context.Context, files []*pair, position int64) (keys, error) {
 	k := keys{newest: map[[16]byte]int64{}, last: -1}
 	limit := max(l.o.KeyMemory/keyBytes, 100)
 	for _, p := range files {
 		if p.last <= position {
 			continue
 		}
-		err := p.each(func(_ []byte, r *message.Record) error {
+		err := p.each(ctx, func(_ []byte, r *message.Record) error {
 			if r.QueueOffset <= position {
 				return nil
 			}
@@ -135,7 +139,7 @@ func (k *keys) keep(r *message.Record) bool {
 }
 
 // remake writes what stays of the files into the directories compacting, and to disk.
-func (l *Log) remake(files []*pair, k keys) (made []*pair, err error) {
+func (l *Log) remake(ctx context.Context, files []*pair, k keys) (made []*pair, err error) {
 	logDir, queueDir := filepath.Join(l.logDir, makingDir), filepath.Join(l.queueDir, makingDir)
 	if err := l.discard(); err != nil {
 		return nil, err
@@ -144,7 +148,7 @@ func (l *Log) remake(files []*pair, k keys) (made []*pair, err error) {
 		return nil, err
 	}
 	for _, p := range files {
-		err := p.each(func(rec []byte, r *message.Record) error {
+		err := p.each(ctx, func(rec []byte, r *message.Record) error {
 			if !k.keep(r) {
 				return nil
 			}

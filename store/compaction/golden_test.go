@@ -148,18 +148,18 @@ func TestFilesAreJavas(t *testing.T) {
 	}
 	add(all[:70])
 	compare("raw")
-	position, err := l.Compact(-1)
+	position, err := l.Compact(t.Context(), -1)
 	if err != nil || position != 56 {
 		t.Fatal(position, err)
 	}
 	compare("compacted1")
 	add(all[70:])
 	compare("raw2")
-	if position, err = l.Compact(position); err != nil || position != 113 {
+	if position, err = l.Compact(t.Context(), position); err != nil || position != 113 {
 		t.Fatal(position, err)
 	}
 	compare("compacted2")
-	if again, err := l.Compact(position); err != nil || again != position {
+	if again, err := l.Compact(t.Context(), position); err != nil || again != position {
 		t.Error("there was nothing to do, but", again, err)
 	}
 	compare("compacted2")

@@ -55,6 +55,9 @@ type Log struct {
 // ErrKey is the refusal of a message without keys.
 var ErrKey = errors.New("a message without keys cannot be compacted")
 
+// ErrTooLarge is the refusal of a message that does not fit into a file.
+var ErrTooLarge = errors.New("a message does not fit into a file of the compaction log")
+
 // Open opens the log of a queue, or makes its directories.
 func Open(o Options) (*Log, error) {
 	l := &Log{
@@ -148,7 +151,8 @@ func (l *Log) Files() int {
 }
 
 // Append adds a record of the commit log, in which it changes the physical offset. One that is there already is passed
-// over. The error wraps ErrKey when the message has no keys.
+// over. The error wraps ErrKey when the message has no keys, ErrTooLarge when it is
+// larger than a file.
 func (l *Log) Append(rec []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,8 +176,11 @@ func (l *Log) add(files *[]*pair, logDir, queueDir string, rec []byte, r *messag
 	if len(bytes.TrimSpace(known.Keys)) == 0 {
 		return fmt.Errorf("%w: %s-%d, queue offset %d", ErrKey, l.o.Topic, l.o.QueueID, r.QueueOffset)
 	}
+	if int64(len(rec))+blankSize > l.o.LogFileSize {
+		return fmt.Errorf("%w: %s-%d, %d bytes", ErrTooLarge, l.o.Topic, l.o.QueueID, len(rec))
+	}
 	u := unit{tagsCode: message.TagsCode(known.Tags), storeTime: r.StoreTimestamp, offset: r.QueueOffset}
-	for range 2 {
+	for {
 		if n := len(*files); n > 0 && !(*files)[n-1].closed {
 			p := (*files)[n-1]
 			if ok, err := p.append(rec, u); ok || err != nil {
@@ -193,7 +200,6 @@ func (l *Log) add(files *[]*pair, logDir, queueDir string, rec []byte, r *messag
 		}
 		*files = append(*files, p)
 	}
-	return fmt.Errorf("%s-%d: a message of %d bytes does not fit into a file of the compaction log", l.o.Topic, l.o.QueueID, len(rec))
 }
 
 // Get appends the messages from r.Offset on to dst. It stays within a file once it has found one, as Java does. The

@@ -7,13 +7,19 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
+
+	"rocketmq-go/store/compaction"
 )
 
 // Settings are what a broker's configuration says, as far as it matters to a take-over.
 type Settings struct {
 	Sizes        Sizes  // 0: Java's default
 	TimerLogFile int64  // mappedFileSizeTimerLog; 0: Java's default
+	// compactionMappedFileSize and compactionCqMappedFileSize; 0: Java's defaults
+	CompactionLogFile, CompactionQueueFile int
 	Compat       string // compatVersion
 	Given        bool   // there is a configuration: else defaults are compared with
 	Refused      string // why a broker does not start with it; empty if it does
@@ -25,6 +31,8 @@ func (s Settings) withDefaults() Settings {
 	s.Sizes.IndexSlots = cmp.Or(s.Sizes.IndexSlots, 5000000)
 	s.Sizes.IndexUnits = cmp.Or(s.Sizes.IndexUnits, 20000000)
 	s.TimerLogFile = cmp.Or(s.TimerLogFile, 100<<20)
+	s.CompactionLogFile = cmp.Or(s.CompactionLogFile, 100<<20)
+	s.CompactionQueueFile = cmp.Or(s.CompactionQueueFile, 10<<20)
 	return s
 }
 
@@ -172,9 +180,36 @@ func (c *checker) sizes() error {
 	if len(timers.files) > 0 {
 		differs("mappedFileSizeTimerLog", timers.files[0].size, c.set.TimerLogFile)
 	}
+	if err := c.compactionSizes(differs); err != nil {
+		return err
+	}
 	c.indexSizes(source)
 	if len(c.Conditions)+len(c.No) == before {
 		c.fact("file sizes: as %s says", source)
+	}
+	return nil
+}
+
+// compactionSizes compares the files of the first queue of a compaction topic. A log's size of k queue files comes from any
+// configured value that is a little less.
+func (c *checker) compactionSizes(differs func(key string, files, set int64)) error {
+	queueSize := compaction.QueueFileSize(c.set.CompactionQueueFile)
+	for _, part := range []struct {
+		dir, key  string
+		set, less int64
+	}{
+		{"compactionCq", "compactionCqMappedFileSize", queueSize, 0},
+		{"compactionLog", "compactionMappedFileSize", compaction.LogFileSize(c.set.CompactionLogFile, queueSize), 1},
+	} {
+		files, err := filepath.Glob(filepath.Join(c.t.join("compaction", part.dir), "*", "*", strings.Repeat("[0-9]", 20)))
+		if err != nil || len(files) == 0 {
+			return err
+		}
+		info, err := os.Stat(files[0])
+		if err != nil {
+			return err
+		}
+		differs(part.key, info.Size()-part.less, part.set-part.less)
 	}
 	return nil
 }

@@ -84,8 +84,12 @@ func TestCheck(t *testing.T) {
 		{"BatchCQ and compaction", sized, func(t *testing.T, dir string) {
 			put(t, dir, "config/topics.json", batch533)
 			put(t, dir, "batchconsumequeue/B/0/00000000000000000000", "x")
-			put(t, dir, "compaction/compactionLog/C/0/00000000000000000000", "x")
-		}, "OK with conditions", []string{"BatchCQ topics (B)", "compaction topics (C)"}},
+			put(t, dir, "compaction/compactionCq/C/0/00000000000000000000", strings.Repeat("x", 920))
+			put(t, dir, "compaction/compactionLog/C/0/00000000000000000000", strings.Repeat("x", 8280))
+		}, "OK with conditions", []string{
+			"BatchCQ topics (B)", "set compactionCqMappedFileSize=920: the files have that size, the default is 10485746",
+			"set compactionMappedFileSize=8279: the files have that size, the default is 104857459",
+		}},
 		{"timers", CheckOptions{Settings: Settings{Sizes: goldenSizes, Compat: "4.9.7", Given: true}}, func(t *testing.T, dir string) {
 			put(t, dir, "timerlog/00000000000000000000", "x")
 		}, "OK with conditions", []string{"timer messages wait", "set mappedFileSizeTimerLog=1:"}},

@@ -199,17 +199,10 @@ func (c *checker) holds(path string) bool {
 func (c *checker) topics() error {
 	var names, pop []string
 	batch := slices.Clone(c.t.batched)
-	compact, err := subDirs(c.t.join("compaction", "compactionLog"))
-	if err != nil {
-		return err
-	}
 	for name, t := range c.meta.Topics.All() {
 		names = append(names, name)
 		if v, _ := t.Attributes.Get("queue.type"); v == "BatchCQ" {
 			batch = append(batch, name)
-		}
-		if v, _ := t.Attributes.Get("cleanup.policy"); v == "COMPACTION" {
-			compact = append(compact, name)
 		}
 	}
 	for _, q := range c.t.queues {
@@ -231,7 +224,6 @@ func (c *checker) topics() error {
 		text   string
 	}{
 		{batch, "BatchCQ topics (%s): their batch consume queues are not read here; they cannot be consumed, and sends to them are refused, until Java is back"},
-		{compact, "compaction topics (%s) are not compacted here: consumers get all messages that are still in the log"},
 		{pop, "POP consumers were used (%s): what they have in flight stays as it is and is not delivered again until Java is back, since POP is not there yet"},
 	} {
 		slices.Sort(x.topics)
