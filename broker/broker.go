@@ -30,6 +30,7 @@ import (
 	"rocketmq-go/broker/api"
 	"rocketmq-go/broker/assignment"
 	"rocketmq-go/broker/client"
+	"rocketmq-go/broker/compaction"
 	"rocketmq-go/broker/filter"
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/lock"
@@ -91,6 +92,7 @@ type Broker struct {
 	replies      *reply.Service
 	timers       *timer.Service      // nil in 4.9
 	assignment   *assignment.Service // nil in 4.9
+	compaction   *compaction.Service // nil in 4.9, and with enableCompaction=false
 	table        *api.Table
 	server       *remoting.Server
 	client       *remoting.Client
@@ -149,6 +151,13 @@ func (b *Broker) open() error {
 	}
 	_, newest, _ := b.store.Timestamps()
 	b.filters.Opened(newest, b.store.WasStopped())
+	if err := b.openCompaction(); err != nil {
+		return err
+	}
+	served := api.Store(b.store)
+	if b.compaction != nil {
+		served = compactedStore{b.store, b.compaction}
+	}
 	v := b.values()
 	b.storeBegan = b.store.MaxPhyOffset()
 	if b.schedule, err = schedule.New(schedule.Options{
@@ -181,13 +190,16 @@ func (b *Broker) open() error {
 		return err
 	}
 	b.table = api.New(api.Services{
-		Config: b.cfg, Profile: b.profile, Store: b.store, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
+		Config: b.cfg, Profile: b.profile, Store: served, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
 		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
 		Assignment: b.assignment, StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {
 		b.stats.Traffic.Stored()
+		if b.compaction != nil { // before those who wait for messages are told
+			b.compaction.Arrived(a)
+		}
 		b.table.Holder.Arrived(a)
 		b.schedule.Arrived(a)
 		b.transactions.Arrived(a)

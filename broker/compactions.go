@@ -5,8 +5,6 @@ package broker
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"time"
 
 	"rocketmq-go/broker/compaction"
@@ -14,21 +12,15 @@ import (
 	"rocketmq-go/store"
 )
 
-// crashed tells whether the store in the directory was not stopped cleanly. It must be asked before the store is opened.
-func crashed(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "abort"))
-	return err == nil
-}
-
 // openCompaction makes the service of compaction topics, which 4.9 does not have.
-func (b *Broker) openCompaction(afterCrash bool) (err error) {
+func (b *Broker) openCompaction() (err error) {
 	s := &b.values().Store
 	if b.compat49() || !s.EnableCompaction {
 		return nil
 	}
 	b.compaction, err = compaction.New(compaction.Options{
 		Dir: s.StorePathRootDir, LogFileSize: s.CompactionMappedFileSize, QueueFileSize: s.CompactionCqMappedFileSize,
-		KeyMemory: s.MaxOffsetMapSize, AfterCrash: afterCrash,
+		KeyMemory: s.MaxOffsetMapSize, AfterCrash: !b.store.WasStopped(),
 		Interval:      func() time.Duration { return config.Millis(b.values().Store.CompactionScheduleInternal) },
 		FlushInterval: config.Millis(s.FlushIntervalConsumeQueue),
 		Store:         b.store, Compacted: b.topics.IsCompacted, Topics: b.topics.Compacted, Log: b.log,

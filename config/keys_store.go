@@ -17,13 +17,18 @@ type MessageStoreConfig struct {
 	// Directories that take no new files.
 	ReadOnlyCommitLogStorePaths string `def:"null" mark:"rp"`
 	// Size of a file of the commit log, bytes. It must not change while a store exists.
-	MappedFileSizeCommitLog    int  `def:"1073741824" mark:"r"`
-	CompactionMappedFileSize   int  `def:"104857600" v4:"!" later:"compaction topics" mark:"r"`
-	CompactionCqMappedFileSize int  `def:"10485760" v4:"!" later:"compaction topics" mark:"r"`
-	CompactionScheduleInternal int  `def:"900000" v4:"!" later:"compaction topics"`
-	MaxOffsetMapSize           int  `def:"104857600" v4:"!" later:"compaction topics"`
-	CompactionThreadNum        int  `def:"6" v4:"!" none:"there are no thread pools per kind of request here" mark:"r"`
-	EnableCompaction           bool `def:"true" v4:"!false" later:"compaction topics"`
+	MappedFileSizeCommitLog int `def:"1073741824" mark:"r"`
+	// Sizes of the files of topics with cleanup.policy=COMPACTION, bytes; the first is rounded to a multiple of the second,
+	// that one to whole units of 46. They must not change while such topics exist.
+	CompactionMappedFileSize   int `def:"104857600" v4:"!" mark:"r"`
+	CompactionCqMappedFileSize int `def:"10485760" v4:"!" mark:"r"`
+	// How often such topics are looked through for messages whose key has a newer one, ms.
+	CompactionScheduleInternal int `def:"900000" v4:"!"`
+	// Memory for the keys of one queue while it is looked through, bytes. What does not fit is done the next time.
+	MaxOffsetMapSize    int `def:"104857600" v4:"!" mark:"r"`
+	CompactionThreadNum int `def:"6" v4:"!" none:"there are no thread pools per kind of request here" mark:"r"`
+	// false: consumers of such topics get all messages that are still in the commit log.
+	EnableCompaction bool `def:"true" v4:"!false" mark:"r"`
 	// Size of a timerlog file.
 	MappedFileSizeTimerLog int `def:"104857600" v4:"!" mark:"r"`
 	// Tick of the wheel: 100, 200, 500 or 1000; others are rounded down to one of these.
@@ -187,9 +192,9 @@ type MessageStoreConfig struct {
 	// Statistics of SCHEDULE_TOPIC_XXXX.
 	EnableScheduleMessageStats bool `def:"true"`
 	// Light queues %LMQ%… by the property INNER_MULTI_DISPATCH.
-	EnableLmq                                bool `def:"false" later:"light queues"`
-	EnableMultiDispatch                      bool `def:"false" later:"light queues"`
-	MaxLmqConsumeQueueNum                    int  `def:"20000" later:"light queues"`
+	EnableLmq                                bool `def:"false" mark:"r"`
+	EnableMultiDispatch                      bool `def:"false" mark:"r"`
+	MaxLmqConsumeQueueNum                    int  `def:"20000" mark:"r"`
 	EnableScheduleAsyncDeliver               bool `def:"false" none:"internal tuning of the Java server"`
 	ScheduleAsyncDeliverMaxPendingLimit      int  `def:"2000" none:"internal tuning of the Java server"`
 	ScheduleAsyncDeliverMaxResendNum2Blocked int  `def:"3" none:"internal tuning of the Java server"`
