@@ -6,6 +6,7 @@ package filter
 import (
 	"slices"
 
+	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/store"
 )
 
@@ -83,6 +84,13 @@ func (t *Table) Opened(newest int64, clean bool) {
 			t.writer.Changed()
 		}
 	}
+}
+
+// JSON is the data as code 321 shows it.
+func (d *Data) JSON() []byte {
+	b := d.body
+	b.Dead = d.dead()
+	return fastjson.Options{Pretty: true}.Marshal(&b)
 }
 
 // bornAt is d with another time of birth.

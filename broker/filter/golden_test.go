@@ -220,8 +220,14 @@ func TestBornBehindWhatWasDispatched(t *testing.T) {
 		unit  store.ExtUnit
 		want  bool
 	}{
-		{"G1", older, true}, {"G2", older, true}, {"G1", olderToo, true}, {"G2", olderToo, true},
-		{"G1", none, false}, {"G2", none, false}, {"G1", both, true}, {"G2", both, true},
+		{"G1", older, true},
+		{"G2", older, true},
+		{"G1", olderToo, true},
+		{"G2", olderToo, true},
+		{"G1", none, false},
+		{"G2", none, false},
+		{"G1", both, true},
+		{"G2", both, true},
 	} {
 		if got := table.Get("T", c.group).Matcher.(store.ExtMatcher).MatchExt(c.unit); got != c.want {
 			t.Errorf("%s %+v: %v", c.group, c.unit, got)

@@ -36,14 +36,17 @@ const (
 // IsExtAddress tells that a tagsCode is the address of a unit in consumequeue_ext instead of a tag's hash.
 func IsExtAddress(tagsCode int64) bool { return tagsCode <= math.MinInt32-1 }
 
-// extPosition is where an address leads; extAddress is its inverse.
-func extPosition(address int64) int64   { return address - math.MinInt64 }
-func extAddress(position int64) int64   { return position + math.MinInt64 }
-func (u *ExtUnit) size() int            { return extHead + len(u.BitMap) }
-func (u *ExtUnit) fits(file int64) bool { return int64(u.size()) <= min(extMax, file-extTail) }
+// ExtPosition is where in the stream of extension files an address leads.
+func ExtPosition(address int64) int64 { return address - math.MinInt64 }
+
+func extAddress(position int64) int64 { return position + math.MinInt64 }
+
+// Size is the size of the unit in bytes.
+func (u *ExtUnit) Size() int            { return extHead + len(u.BitMap) }
+func (u *ExtUnit) fits(file int64) bool { return int64(u.Size()) <= min(extMax, file-extTail) }
 
 func (u *ExtUnit) append(dst []byte) []byte {
-	dst = binary.BigEndian.AppendUint16(dst, uint16(u.size()))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(u.Size()))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(u.TagsCode))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(u.StoreTime))
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(u.BitMap)))
@@ -107,14 +110,14 @@ func (x *ext) put(u ExtUnit) (address int64, ok bool) {
 	if !u.fits(x.size) {
 		return 0, false
 	}
-	if left := x.size - x.end%x.size; int64(u.size()) > left-extTail {
+	if left := x.size - x.end%x.size; int64(u.Size()) > left-extTail {
 		x.pending = append(x.pending, 0xff, 0xff)
 		x.pending = append(x.pending, make([]byte, left-2)...)
 		x.end += left
 	}
 	address = extAddress(x.end)
 	x.pending = u.append(x.pending)
-	x.end += int64(u.size())
+	x.end += int64(u.Size())
 	return address, true
 }
 
@@ -228,7 +231,7 @@ func (r *ExtReader) Read(q *Queue, address int64) (ExtUnit, bool) {
 	if q.ext == nil || !IsExtAddress(address) {
 		return ExtUnit{}, false
 	}
-	position := extPosition(address)
+	position := ExtPosition(address)
 	if from := position - r.at; from >= 0 && from < int64(len(r.buf)) {
 		if u, _, ok := ParseExtUnit(r.buf[from:]); ok {
 			return u, true
@@ -293,14 +296,14 @@ func (q *Queue) fitExt() error {
 		}
 		return x.begin(at)
 	}
-	position := extPosition(address)
+	position := ExtPosition(address)
 	var r ExtReader
 	u, ok := r.Read(q, address)
 	if !ok {
 		q.log.Warn("store: the extension of a consume-queue unit is gone: its message is looked at instead", "queue", q.dir, "position", position)
 		return x.begin(position - position%x.size + x.size)
 	}
-	return x.begin(position + int64(u.size()))
+	return x.begin(position + int64(u.Size()))
 }
 
 // lastExt is the address in the last unit that has one.
@@ -342,7 +345,7 @@ func (q *Queue) cleanExt() error {
 	}
 	for ; len(got) > 0; got = got[UnitSize:] {
 		if u := ParseUnit(got); IsExtAddress(u.TagsCode) {
-			return q.ext.cleanBefore(extPosition(u.TagsCode))
+			return q.ext.cleanBefore(ExtPosition(u.TagsCode))
 		}
 	}
 	return nil
