@@ -55,6 +55,7 @@ type options struct {
 	log     *slog.Logger
 	now     func() time.Time
 	poison  bool
+	dial    func(context.Context, string) (net.Conn, error)
 }
 
 // Option changes what Start makes.
@@ -77,6 +78,11 @@ func WithLog(log *slog.Logger) Option { return func(o *options) { o.log = log } 
 
 // WithClock gives the servers another clock.
 func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
+
+// WithDial connects a cluster without sockets (WithPipe) with what is not part of it.
+func WithDial(dial func(ctx context.Context, addr string) (net.Conn, error)) Option {
+	return func(o *options) { o.dial = dial }
+}
 
 // WithPoison overwrites each request when it has been handled, to find code that keeps views of it.
 func WithPoison() Option { return func(o *options) { o.poison = true } }
@@ -214,6 +220,8 @@ func (c *Cluster) Dial(ctx context.Context, addr string) (net.Conn, error) {
 		return c.Namesrv.Pipe(), nil
 	case strings.HasPrefix(addr, "127.0.0.1:109") && c.Broker != nil:
 		return c.Broker.Pipe(), nil
+	case c.o.dial != nil:
+		return c.o.dial(ctx, addr)
 	}
 	return nil, fmt.Errorf("rocketmqtest: nobody listens at %s", addr)
 }

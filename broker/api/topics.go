@@ -84,10 +84,8 @@ func (t *topics) updateList(r *remoting.Request) (*protocol.Response, error) {
 			return nil, err
 		}
 	}
-	for i := range b.TopicConfigList {
-		if _, err := t.table.Update(&b.TopicConfigList[i]); err != nil {
-			return nil, err
-		}
+	if err := t.table.UpdateAll(b.TopicConfigList); err != nil {
+		return nil, err
 	}
 	if err := onDisk(t.table.Sync); err != nil {
 		return nil, err

@@ -290,6 +290,18 @@ func TestRoutes(t *testing.T) {
 	})
 }
 
+// A name server may claim any number of queues: no more are served than a topic can have.
+func TestQueuesAreBounded(t *testing.T) {
+	route := fastjson.Marshal(&protocol.TopicRouteData{QueueDatas: []protocol.QueueData{
+		{BrokerName: "a", ReadQueueNums: 3 * maxQueues, Perm: 6}, {BrokerName: "b", ReadQueueNums: -1, Perm: 6},
+	}})
+	n := &nameServers{answer: map[string]*protocol.Command{"n": {Body: route}}}
+	r := &Routes{Servers: func() []string { return []string{"n"} }, Call: n.call, Now: time.Now}
+	if got, ok := r.Queues(t.Context(), "T"); !ok || len(got) != maxQueues {
+		t.Errorf("%d queues, %t", len(got), ok)
+	}
+}
+
 func TestRoutesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		route := &protocol.Command{Body: fastjson.Marshal(&protocol.TopicRouteData{})}

@@ -151,6 +151,27 @@ func TestStayAfterRestart(t *testing.T) {
 	}
 }
 
+// Name servers are told once of a list of topics, and of no topic that is as it was.
+func TestUpdateAll(t *testing.T) {
+	table := newTable(t, Options{})
+	list := []protocol.TopicConfig{
+		{TopicName: "A", ReadQueueNums: 1, WriteQueueNums: 1, Perm: 6}, {TopicName: "B", ReadQueueNums: 1, WriteQueueNums: 1, Perm: 6},
+	}
+	if _, err := table.Update(&list[0]); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	table.OnChange(func(changed []string) { told = append(told, strings.Join(changed, " ")) })
+	list = append(list, protocol.TopicConfig{TopicName: "C", ReadQueueNums: 1, WriteQueueNums: 1, Perm: 6},
+		protocol.TopicConfig{TopicName: "not a name"}, protocol.TopicConfig{TopicName: "D"})
+	if err := table.UpdateAll(list); err == nil {
+		t.Error("a bad name was taken")
+	}
+	if !slices.Equal(told, []string{"B C"}) || table.Get("D") != nil {
+		t.Errorf("told of %q", told)
+	}
+}
+
 // The permission to inherit comes back with a restart while automatic creation is on.
 func TestDefaultTopicPermission(t *testing.T) {
 	dir, on := t.TempDir(), true

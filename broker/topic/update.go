@@ -14,9 +14,35 @@ import (
 // remark that the client sees. Negative queue numbers and odd permissions are stored as given, as in Java; more than MaxQueues are refused.
 // Wait for Sync before the answer.
 func (t *Table) Update(cfg *protocol.TopicConfig) (changed bool, err error) {
-	if err := t.check(cfg); err != nil {
-		return false, err
+	name, err := t.update(cfg)
+	if name != "" {
+		t.onChange([]string{name})
 	}
+	return name != "", err
+}
+
+// UpdateAll does it for a list, up to the first error. Name servers are told once.
+func (t *Table) UpdateAll(list []protocol.TopicConfig) error {
+	var names []string
+	var err error
+	for i := 0; i < len(list) && err == nil; i++ {
+		var name string
+		if name, err = t.update(&list[i]); name != "" {
+			names = append(names, name)
+		}
+	}
+	if names != nil {
+		t.onChange(names)
+	}
+	return err
+}
+
+// update returns the name of a topic that was changed.
+func (t *Table) update(cfg *protocol.TopicConfig) (name string, err error) {
+	if err := t.check(cfg); err != nil {
+		return "", err
+	}
+	changed := false
 	t.mu.Lock()
 	old, ok := t.topics.Get(cfg.TopicName)
 	n := *cfg
@@ -29,12 +55,12 @@ func (t *Table) Update(cfg *protocol.TopicConfig) (changed bool, err error) {
 		}
 	}
 	t.mu.Unlock()
-	if changed {
-		t.o.Log.Info("topic changed", "topic", n.TopicName, "new", !ok, "read", n.ReadQueueNums, "write", n.WriteQueueNums,
-			"perm", n.Perm, "order", n.Order)
-		t.onChange([]string{n.TopicName})
+	if !changed {
+		return "", err
 	}
-	return changed, err
+	t.o.Log.Info("topic changed", "topic", n.TopicName, "new", !ok, "read", n.ReadQueueNums, "write", n.WriteQueueNums,
+		"perm", n.Perm, "order", n.Order)
+	return n.TopicName, nil
 }
 
 // Check tells whether Update would take the topic's name and attributes: code 18 checks all its topics first.
