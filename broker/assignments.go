@@ -24,12 +24,7 @@ func (b *Broker) openAssignment() (err error) {
 	}
 	b.assignment, err = assignment.New(assignment.Options{
 		Dir: b.values().Store.StorePathRootDir, Rules: b.assignmentRules, Queues: routes.Queues, Log: b.log,
-		Clients: func(group string) []string {
-			if g := b.consumers.Group(group); g != nil {
-				return g.ClientIDs()
-			}
-			return nil
-		},
+		Clients: b.clientsOf,
 	})
 	return err
 }

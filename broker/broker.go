@@ -80,6 +80,7 @@ type Broker struct {
 	topics       *topic.Table
 	groups       *group.Table
 	offsets      *offset.Store
+	broadcast    *offset.Broadcast // nil in 4.9
 	consumers    *client.Consumers
 	producers    *client.Producers
 	filters      *filter.Table
@@ -191,7 +192,7 @@ func (b *Broker) open() error {
 	}
 	b.table = api.New(api.Services{
 		Config: b.cfg, Profile: b.profile, Store: served, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
-		Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
+		Broadcast: b.broadcast, Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
 		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
 		Assignment: b.assignment, StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
@@ -269,6 +270,7 @@ func (b *Broker) openTables() error {
 	}
 	b.consumers = client.NewConsumers(clients)
 	b.producers = client.NewProducers(clients)
+	b.openBroadcast()
 	b.locks = lock.New(0, b.o.Now)
 	b.stats = stats.New(b.o.Now, b.topics.IsSystem)
 	return nil

@@ -35,7 +35,7 @@ import (
 //	topic T queues=N [perm=6] [attributes=+NAME=VALUE,…]
 //	send T "body" [queue=N] [tags=A] [keys=K] [delay=N] [group=G] [times=N] [NAME=VALUE …]
 //	batch T "body" "body" …
-//	pull T group=G [queue=N] [offset=N] [max=N] [tags=A] [wait=D as=NAME]
+//	pull T group=G [queue=N] [offset=N] [max=N] [tags=A] [wait=D as=NAME] [from=NAME] [proxy=CLIENT]
 //	answer NAME                                          the answer to a pull that waits, if it has come
 //	commit T group=G offset=N [queue=N]                  offset T group=G [queue=N]
 //	online NAME group=G topic=T [tags=A] [model=BROADCASTING] [version=N]      offline NAME        notices NAME
@@ -333,20 +333,20 @@ func (s *story) pull(a args) string {
 	wait, _ := time.ParseDuration(a.take("wait", "0"))
 	r := client.PullRequest{
 		Topic: a.plain[0], Queue: s.queue(&a), Group: a.take("group", "G"), Offset: int64(a.number("offset", 0)),
-		Max: int32(a.number("max", 32)), Expression: a.take("tags", "*"), Suspend: wait,
+		Max: int32(a.number("max", 32)), Expression: a.take("tags", "*"), Suspend: wait, ForClient: a.take("proxy", ""),
 	}
-	show := a.take("show", "")
-	name := a.take("as", "")
-	if name == "" {
-		got, err := s.c.Pull(s.ctx(), r)
-		return s.pulled(got, err, show)
-	}
-	w := &waiting{}
-	s.waiting[name] = w
 	c := s.c
 	if m := s.clients[a.take("from", "")]; m != nil {
 		c = m.c
 	}
+	show := a.take("show", "")
+	name := a.take("as", "")
+	if name == "" {
+		got, err := c.Pull(s.ctx(), r)
+		return s.pulled(got, err, show)
+	}
+	w := &waiting{}
+	s.waiting[name] = w
 	begin := time.Now()
 	go func() {
 		got, err := c.Pull(s.ctx(), r)

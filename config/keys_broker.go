@@ -165,10 +165,12 @@ type BrokerConfig struct {
 	// Told to the name server as heartbeatTimeoutMillis; otherwise it uses 120000.
 	BrokerNotActiveTimeoutMillis int64 `def:"10000" v4:"!" later:"slave acting master"`
 	EnableNetWorkFlowControl     bool  `def:"false" v4:"!" none:"reading stops instead when replies pile up (maxReplyBytesPerConnection)"`
-	// Keep offsets of broadcasting clients that come through the proxy.
-	EnableBroadcastOffsetStore     bool  `def:"true" v4:"!" later:"the proxy"`
-	BroadcastOffsetExpireSecond    int64 `def:"120" v4:"!" later:"the proxy"`
-	BroadcastOffsetExpireMaxSecond int64 `def:"300" v4:"!" later:"the proxy"`
+	// Keep how far the clients of broadcasting groups have come, for those that change between broker and proxy.
+	EnableBroadcastOffsetStore bool `def:"true" v4:"!"`
+	// s, for clients that are offline.
+	BroadcastOffsetExpireSecond int64 `def:"120" v4:"!"`
+	// s, for clients that are online and do not pull.
+	BroadcastOffsetExpireMaxSecond int64 `def:"300" v4:"!"`
 	PopPollingSize                 int   `def:"1024" v4:"!" later:"POP consumption"`
 	PopPollingMapSize              int   `def:"100000" v4:"!" later:"POP consumption"`
 	MaxPopPollingSize              int64 `def:"100000" v4:"!" none:"internal tuning of the Java server"`

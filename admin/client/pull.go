@@ -22,6 +22,7 @@ type PullRequest struct {
 	Max        int32         // messages, default 32
 	Expression string        // of tags, default "*"
 	Suspend    time.Duration // how long the broker may wait for a message; 0: it answers at once
+	ForClient  string        // a member of a broadcasting group for whom a proxy pulls; empty: the caller pulls for itself
 }
 
 // Pulled is what a queue had.
@@ -35,6 +36,8 @@ type Pulled struct {
 const (
 	pullSuspend      = 2
 	pullSubscription = 4
+
+	sourceBroadcast = 1 // requestSource of such a proxy
 )
 
 // Pull reads from a queue. Finding nothing is no error.
@@ -59,6 +62,9 @@ func (c *Client) Pull(ctx context.Context, r PullRequest) (*Pulled, error) {
 		QueueOffset: protocol.Some(r.Offset), MaxMsgNums: protocol.Some(r.Max), SysFlag: protocol.Some(sysFlag),
 		CommitOffset: protocol.Some(int64(0)), SuspendTimeoutMillis: protocol.Some(r.Suspend.Milliseconds()),
 		Subscription: protocol.Some(r.Expression), SubVersion: protocol.Some(int64(0)), ExpressionType: protocol.Some("TAG"),
+	}
+	if r.ForClient != "" {
+		header.RequestSource, header.ProxyFrowardClientID = protocol.Some(int32(sourceBroadcast)), protocol.Some(r.ForClient)
 	}
 	answer, err := c.Call(ctx, r.Queue.Addr, command(protocol.ReqPullMessage, header, nil))
 	if answer == nil {

@@ -5,6 +5,7 @@ package api
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,6 +37,7 @@ type puller struct {
 	topics    *topic.Table
 	groups    *group.Table
 	offsets   *offset.Store
+	broadcast *offset.Broadcast // nil in 4.9
 	consumers *client.Consumers
 	filters   *filter.Table
 	holder    *longpoll.Holder
@@ -61,6 +63,9 @@ const (
 	forbiddenTable     = 5
 )
 
+// sourceBroadcast is the requestSource of a proxy that pulls for a member of a broadcasting group.
+const sourceBroadcast = 1
+
 // bufferKept is the largest reply buffer that is kept for later pulls.
 const bufferKept = 1 << 20
 
@@ -69,8 +74,9 @@ type pull struct {
 	longpoll.Pull // what is asked; the strings may be views
 	commitOffset  int64
 
-	topic *protocol.TopicConfig
-	group *protocol.SubscriptionGroupConfig
+	topic  *protocol.TopicConfig
+	group  *protocol.SubscriptionGroupConfig
+	online *client.ConsumerGroup // nil: nobody of the group is
 
 	header   protocol.PullMessageRequestHeader
 	answer   protocol.PullMessageResponseHeader
@@ -134,6 +140,7 @@ func (o *pull) decode(r *remoting.Request) error {
 		Request: r.Code, Channel: r.Channel, Group: h.ConsumerGroup.V, Topic: h.Topic.V, QueueID: h.QueueID.V,
 		Offset: h.QueueOffset.V, MaxCount: h.MaxMsgNums.V, SysFlag: h.SysFlag.V, SubVersion: h.SubVersion.V,
 		Expression: h.Subscription.V, Type: h.ExpressionType.V,
+		ByProxy: h.RequestSource.V == sourceBroadcast, ProxyClient: h.ProxyFrowardClientID.V,
 	}
 	if filter.IsTag(o.Type) {
 		o.Type = filter.TypeTag
@@ -202,20 +209,24 @@ func (p *puller) find(o *pull) error {
 			"queueId[%d] is illegal, topic:[%s] topicConfig.readQueueNums:[%d] consumer:[/%s]",
 			o.QueueID, o.Topic, o.topic.ReadQueueNums, o.Channel.RemoteAddr())
 	}
-	online := p.consumers.Group(o.Group)
-	if err := p.subscription(o, cfg, online); err != nil {
+	o.online = p.consumers.Group(o.Group)
+	if err := p.subscription(o, cfg); err != nil {
 		return err
 	}
 	if cfg.RejectPullConsumerEnable && !group.IsSystem(o.Group) &&
-		(online == nil || online.Type() == protocol.ConsumeActively && online.ClientOf(o.Channel) == nil) {
+		(o.online == nil || o.online.Type() == protocol.ConsumeActively && o.online.ClientOf(o.Channel) == nil) {
 		return protocol.Errorf(protocol.RespSubscriptionNotExist,
 			"the consumer's group info not exist, or the pull consumer is rejected by server.%s", p.profile.FAQ)
+	}
+	if o.ByProxy && o.ProxyClient == "" && p.broadcast != nil && cfg.EnableBroadcastOffsetStore {
+		return missing("proxyFrowardClientId")
 	}
 	return nil
 }
 
 // subscription finds what chooses the messages: the request's own expression or the group's subscription.
-func (p *puller) subscription(o *pull, cfg *config.BrokerValues, online *client.ConsumerGroup) error {
+func (p *puller) subscription(o *pull, cfg *config.BrokerValues) error {
+	online := o.online
 	var sub *client.Subscription
 	if o.SysFlag&pullSubscription != 0 {
 		sub = p.consumers.Compensated(o.Group, o.Topic, o.Expression, o.Type)
@@ -285,12 +296,15 @@ var errNoSQL = protocol.Errorf(protocol.RespSystemError, "The broker does not su
 func (p *puller) get(o *pull) {
 	cfg := p.config()
 	t, g := o.topic, o.group
+	member, broadcasting := p.broadcaster(o, cfg)
 	var result store.GetResult
 	if reset, ok := p.offsets.TakeReset(g.GroupName, t.TopicName, o.QueueID); ok && cfg.UseServerSideResetOffset {
 		result = store.GetResult{
 			Status: store.OffsetReset, NextBeginOffset: reset,
 			MinOffset: p.store.MinOffset(t.TopicName, o.QueueID), MaxOffset: p.store.MaxOffset(t.TopicName, o.QueueID),
 		}
+	} else if begin, ok := p.begin(member, broadcasting); ok {
+		result = store.GetResult{Status: store.OffsetReset, NextBeginOffset: begin} // without limits, as in Java
 	} else {
 		began := p.now()
 		o.body, result = p.store.Get(o.body[:0], store.GetRequest{
@@ -319,7 +333,43 @@ func (p *puller) get(o *pull) {
 	} else {
 		p.stats.Traffic.Missed()
 	}
+	if broadcasting {
+		at := o.Offset
+		if o.response.Code == protocol.RespPullOffsetMoved {
+			at = result.NextBeginOffset
+		}
+		p.broadcast.Pulled(&member, at)
+	}
 	p.offsets.CommitPull(g.GroupName, t.TopicName, o.QueueID, result.NextBeginOffset)
+}
+
+// broadcaster is the member of a broadcasting group that pulls, if the broker keeps such members' offsets.
+func (p *puller) broadcaster(o *pull, cfg *config.BrokerValues) (member offset.BroadcastPull, ok bool) {
+	if p.broadcast == nil || !cfg.EnableBroadcastOffsetStore {
+		return member, false
+	}
+	id := o.ProxyClient
+	if !o.ByProxy {
+		if o.online == nil || o.online.Model() != protocol.Broadcasting || o.online.Type() != protocol.ConsumePassively {
+			return member, false
+		}
+		c := o.online.ClientOf(o.Channel)
+		if c == nil {
+			return member, false
+		}
+		id = c.ClientID
+	}
+	return offset.BroadcastPull{
+		Topic: o.topic.TopicName, Group: o.group.GroupName, Client: id, QueueID: o.QueueID, Offset: o.Offset, Proxy: o.ByProxy,
+	}, true
+}
+
+// begin is where a broadcasting member has to go on instead.
+func (p *puller) begin(member offset.BroadcastPull, broadcasting bool) (int64, bool) {
+	if !broadcasting {
+		return 0, false
+	}
+	return p.broadcast.Begin(&member)
 }
 
 // suggestion is the broker the consumer should ask next: a slave when what it reads is no longer in memory.
@@ -375,6 +425,7 @@ func (p *puller) hold(o *pull, r *remoting.Request) bool {
 	}
 	held := o.Pull
 	held.Group, held.Topic = o.group.GroupName, o.topic.TopicName
+	held.ProxyClient = strings.Clone(held.ProxyClient)
 	held.Deadline = p.now().UnixMilli() + suspend
 	held.Responder = r.Hold()
 	p.holder.Hold(&held)

@@ -27,6 +27,7 @@ type groups struct {
 	profile   *compat.Profile
 	table     *group.Table
 	offsets   *offset.Store
+	broadcast *offset.Broadcast // nil in 4.9
 	consumers *client.Consumers
 	stats     *stats.Table
 	address   func(remoting.Channel) string
@@ -65,6 +66,7 @@ func (g *groups) delete(r *remoting.Request) (*protocol.Response, error) {
 	g.table.Delete(name)
 	g.stats.RemoveGroup(name)
 	if h.CleanOffset || h.RemoveOffset {
+		g.broadcast.Forget(func(_, group string) bool { return group == name })
 		g.offsets.RemoveGroup(name)
 	}
 	return &protocol.Response{}, onDisk(g.table.Sync)

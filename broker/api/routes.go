@@ -57,6 +57,7 @@ type Services struct {
 	Topics    *topic.Table
 	Groups    *group.Table
 	Offsets   *offset.Store
+	Broadcast *offset.Broadcast // nil in 4.9
 	Consumers *client.Consumers
 	Producers *client.Producers
 	Filters   *filter.Table
@@ -92,7 +93,7 @@ func New(s Services) *Table {
 	}
 	pull := &puller{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
-		consumers: s.Consumers, filters: s.Filters, stats: s.Stats, now: s.Now,
+		broadcast: s.Broadcast, consumers: s.Consumers, filters: s.Filters, stats: s.Stats, now: s.Now,
 	}
 	holder := longpoll.New(longpoll.Options{
 		Now: s.Now, MaxOffset: s.Store.MaxOffset, Wake: pull.wake, Limit: values().Own.MaxHeldPulls,
@@ -171,11 +172,11 @@ func (s *Services) tools() []remoting.Route {
 	values := s.Config.Load
 	address := func(ch remoting.Channel) string { return s.StoreHost(ch).String() }
 	topics := &topics{
-		profile: s.Profile, table: s.Topics, offsets: s.Offsets, store: s.Store, stats: s.Stats,
+		profile: s.Profile, table: s.Topics, offsets: s.Offsets, broadcast: s.Broadcast, store: s.Store, stats: s.Stats,
 		started: s.Started.UnixMilli(),
 	}
 	groups := &groups{
-		profile: s.Profile, table: s.Groups, offsets: s.Offsets, consumers: s.Consumers, stats: s.Stats,
+		profile: s.Profile, table: s.Groups, offsets: s.Offsets, broadcast: s.Broadcast, consumers: s.Consumers, stats: s.Stats,
 		address: address,
 	}
 	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}

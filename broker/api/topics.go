@@ -22,12 +22,13 @@ import (
 //	17 UPDATE_AND_CREATE_TOPIC, 18 …_LIST, 215 DELETE_TOPIC_IN_BROKER
 //	21 GET_ALL_TOPIC_CONFIG, 351 GET_TOPIC_CONFIG, 305 GET_SYSTEM_TOPIC_LIST_FROM_BROKER
 type topics struct {
-	profile *compat.Profile
-	table   *topic.Table
-	offsets *offset.Store
-	store   Store
-	stats   *stats.Table
-	started int64 // ms, the version of the table of static topics, which is empty
+	profile   *compat.Profile
+	table     *topic.Table
+	offsets   *offset.Store
+	broadcast *offset.Broadcast // nil in 4.9
+	store     Store
+	stats     *stats.Table
+	started   int64 // ms, the version of the table of static topics, which is empty
 }
 
 // syncTimeout is how long a request waits for a metadata file to be written.
@@ -104,6 +105,7 @@ func (t *topics) delete(r *remoting.Request) (*protocol.Response, error) {
 	}
 	if t.profile.TopicAttributes {
 		// 4.9 leaves the offsets.
+		t.broadcast.Forget(func(topic, _ string) bool { return topic == name })
 		t.offsets.RemoveTopic(name)
 	}
 	t.table.Delete(name)

@@ -38,6 +38,9 @@ type Pull struct {
 	MaxCount   int32
 	SysFlag    int32
 	Request    int32 // request code, 11 or 361
+	// ByProxy tells that a proxy pulls for ProxyClient, a member of a broadcasting group.
+	ByProxy     bool
+	ProxyClient string
 
 	next *Pull
 }

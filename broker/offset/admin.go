@@ -48,9 +48,10 @@ func (s *Store) TopicsOf(group string) []string {
 	return s.names(func(e *entry) (string, bool) { return e.topic, e.group == group })
 }
 
-// GroupsOf names the groups that have committed offsets of a topic, sorted.
+// GroupsOf names the groups that have committed offsets of a topic, sorted; not those with an "@" in their name, which
+// are none of the users'.
 func (s *Store) GroupsOf(topic string) []string {
-	return s.names(func(e *entry) (string, bool) { return e.group, e.topic == topic })
+	return s.names(func(e *entry) (string, bool) { return e.group, e.topic == topic && !strings.Contains(e.group, "@") })
 }
 
 func (s *Store) names(pick func(*entry) (string, bool)) []string {
@@ -66,8 +67,10 @@ func (s *Store) names(pick func(*entry) (string, bool)) []string {
 	return names
 }
 
-// RemoveGroup forgets a group.
-func (s *Store) RemoveGroup(group string) { s.remove(func(k key) bool { return k.group == group }) }
+// RemoveGroup forgets a group, and what its broadcasting clients have in common.
+func (s *Store) RemoveGroup(group string) {
+	s.remove(func(k key) bool { return k.group == group || strings.TrimSuffix(k.group, broadcastSuffix) == group })
+}
 
 // RemoveTopic forgets a topic for all groups.
 func (s *Store) RemoveTopic(topic string) { s.remove(func(k key) bool { return k.topic == topic }) }
