@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"rocketmq-go/broker/client"
+	"rocketmq-go/broker/filter"
 	"rocketmq-go/broker/schedule"
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/broker/topic"
@@ -17,6 +18,7 @@ import (
 	"rocketmq-go/message"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/store"
 )
 
 // What tools want to know about messages and queues:
@@ -29,6 +31,7 @@ type queries struct {
 	store     Store
 	topics    *topic.Table
 	consumers *client.Consumers
+	filters   *filter.Table
 	schedule  *schedule.Service
 	stats     *stats.Table
 }
@@ -114,20 +117,29 @@ func (q *queries) consumeQueue(r *remoting.Request) (*protocol.Response, error) 
 	b := &protocol.QueryConsumeQueueResponseBody{
 		MinQueueIndex: q.store.MinOffset(topic, queue), MaxQueueIndex: q.store.MaxOffset(topic, queue),
 	}
+	var match store.Matcher
 	if group := h.ConsumerGroup.V; group != "" {
 		b.FilterData = "null"
 		if s := q.consumers.FindSubscription(group, topic); s != nil {
-			b.SubscriptionData = &s.SubscriptionData
+			b.SubscriptionData, match = &s.SubscriptionData, s.Matcher
+			if d := q.filters.Get(topic, group); d != nil {
+				b.FilterData, match = string(d.JSON()), d.Matcher
+			}
 		} else {
 			b.FilterData = fmt.Sprintf("%s@%s is not online!", group, topic)
 		}
 	}
-	for i := h.Index; i < b.MaxQueueIndex && len(b.QueueData) < min(int(h.Count), unitLimit); i++ {
-		u, ok := q.store.Unit(topic, queue, i)
+	for i := h.Index; i < b.MaxQueueIndex && len(b.QueueData) < min(int(h.Count), unitLimit); {
+		u, ok := q.store.Span(topic, queue, i)
 		if !ok {
 			break
 		}
-		b.QueueData = append(b.QueueData, protocol.ConsumeQueueData{PhysicOffset: u.PhyOffset, PhysicSize: u.Size, TagsCode: u.TagsCode})
+		data := protocol.ConsumeQueueData{PhysicOffset: u.PhyOffset, PhysicSize: u.Size, TagsCode: u.TagsCode}
+		if x, ok := q.store.Ext(topic, queue, i); ok {
+			showExt(&data, x, b.SubscriptionData != nil, match)
+		}
+		b.QueueData = append(b.QueueData, data)
+		i = u.End()
 	}
 	if len(b.QueueData) == 0 {
 		return &protocol.Response{

@@ -40,6 +40,8 @@ type Store interface {
 	OffsetByTime(topic string, queueID int32, ms int64, b store.Boundary) int64
 	StoreTime(topic string, queueID int32, offset int64) int64
 	Unit(topic string, queueID int32, offset int64) (store.Unit, bool)
+	Span(topic string, queueID int32, offset int64) (store.Span, bool)
+	Ext(topic string, queueID int32, offset int64) (store.ExtUnit, bool)
 	Record(dst []byte, phyOffset int64, size int32) ([]byte, bool)
 	InMemory(topic string, queueID int32, offset int64) bool
 	QueryIndex(topic, key string, max int, beginMs, endMs int64) store.IndexResult
@@ -182,7 +184,7 @@ func (s *Services) tools() []remoting.Route {
 	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}
 	queries := &queries{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, consumers: s.Consumers, schedule: s.Schedule,
-		stats: s.Stats,
+		filters: s.Filters, stats: s.Stats,
 	}
 	progress := &progress{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,

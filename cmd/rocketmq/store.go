@@ -134,13 +134,13 @@ func (s *storeRun) load() error {
 	}
 	v := &cfg.Load().Store
 	s.place = inspect.Place{Dir: v.StorePathRootDir, CommitLogDirs: s.logDirs(v)}
-	s.settings.Given = true
+	s.settings.Given, s.settings.Ext = true, v.EnableConsumeQueueExt
 	s.settings.Compat = cfg.CompatVersion()
 	s.settings.TimerLogFile = int64(v.MappedFileSizeTimerLog)
 	s.settings.CompactionLogFile, s.settings.CompactionQueueFile = v.CompactionMappedFileSize, v.CompactionCqMappedFileSize
 	s.settings.Sizes = inspect.Sizes{
 		CommitLogFile: int64(v.MappedFileSizeCommitLog), ConsumeQueueFile: int64(v.ConsumeQueueFileSize()),
-		IndexSlots: int32(v.MaxHashSlotNum), IndexUnits: int32(v.MaxIndexNum),
+		ExtFile: int64(v.MappedFileSizeConsumeQueueExt), IndexSlots: int32(v.MaxHashSlotNum), IndexUnits: int32(v.MaxIndexNum),
 	}
 	s.levels, err = v.DelayLevels()
 	return err

@@ -20,14 +20,16 @@ type Settings struct {
 	TimerLogFile int64  // mappedFileSizeTimerLog; 0: Java's default
 	// compactionMappedFileSize and compactionCqMappedFileSize; 0: Java's defaults
 	CompactionLogFile, CompactionQueueFile int
-	Compat       string // compatVersion
-	Given        bool   // there is a configuration: else defaults are compared with
-	Refused      string // why a broker does not start with it; empty if it does
+	Ext                                    bool   // enableConsumeQueueExt
+	Compat                                 string // compatVersion
+	Given                                  bool   // there is a configuration: else defaults are compared with
+	Refused                                string // why a broker does not start with it; empty if it does
 }
 
 func (s Settings) withDefaults() Settings {
 	s.Sizes.CommitLogFile = cmp.Or(s.Sizes.CommitLogFile, 1<<30)
 	s.Sizes.ConsumeQueueFile = cmp.Or(s.Sizes.ConsumeQueueFile, 6000000)
+	s.Sizes.ExtFile = cmp.Or(s.Sizes.ExtFile, 48<<20)
 	s.Sizes.IndexSlots = cmp.Or(s.Sizes.IndexSlots, 5000000)
 	s.Sizes.IndexUnits = cmp.Or(s.Sizes.IndexUnits, 20000000)
 	s.TimerLogFile = cmp.Or(s.TimerLogFile, 100<<20)
@@ -114,7 +116,7 @@ func Check(place Place, o CheckOptions) (*Preflight, error) {
 		c.no("the configuration: %s", o.Settings.Refused)
 	}
 	for _, look := range []func() error{
-		c.lock, c.stopped, c.foreign, c.access, c.metadata, c.sizes, c.features, c.topics, c.disk, c.wayBack,
+		c.lock, c.stopped, c.foreign, c.access, c.metadata, c.sizes, c.features, c.extensions, c.topics, c.disk, c.wayBack,
 	} {
 		if err := look(); err != nil {
 			return nil, err
@@ -162,6 +164,7 @@ func (c *checker) sizes() error {
 	}
 	differs("mappedFileSizeCommitLog", t.sizes.CommitLogFile, c.set.Sizes.CommitLogFile)
 	differs("mappedFileSizeConsumeQueue", t.sizes.ConsumeQueueFile, (c.set.Sizes.ConsumeQueueFile+19)/20*20)
+	differs("mappedFileSizeConsumeQueueExt", t.sizes.ExtFile, c.set.Sizes.ExtFile)
 	for i, f := range t.log.files {
 		c.fileSize(&f, t.log.size, i == len(t.log.files)-1)
 		if i > 0 && t.log.files[i-1].base+t.log.size != f.base {
@@ -171,6 +174,9 @@ func (c *checker) sizes() error {
 	for _, q := range t.queues {
 		for i, f := range q.files {
 			c.fileSize(&f, q.size, i == len(q.files)-1)
+		}
+		for i, f := range q.ext.files {
+			c.fileSize(&f, t.sizes.ExtFile, i == len(q.ext.files)-1)
 		}
 	}
 	timers, err := listStream(t.join("timerlog"))

@@ -155,7 +155,6 @@ type feature struct {
 
 // features are those that this server does not have, or not all of.
 var features = []feature{
-	{"consumequeue_ext", "consumequeue_ext (enableConsumeQueueExt) is not continued here: SQL92 filters look at the messages instead, with the same result"},
 	{"epochFileCheckpoint", "it was run in controller mode, which is not there yet: this server would be a plain master; no other replica may be master"},
 	{"config/topicQueueMapping.json", "static topics (topicQueueMapping.json): their mapping is not used here"},
 }

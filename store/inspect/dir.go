@@ -23,6 +23,7 @@ import (
 type Sizes struct {
 	CommitLogFile    int64 // mappedFileSizeCommitLog
 	ConsumeQueueFile int64 // mappedFileSizeConsumeQueue
+	ExtFile          int64 // mappedFileSizeConsumeQueueExt
 	IndexSlots       int32 // maxHashSlotNum
 	IndexUnits       int32 // maxIndexNum
 }
@@ -149,6 +150,7 @@ func (n queueName) compare(o queueName) int {
 type queueFiles struct {
 	queueName
 	stream
+	ext extFiles
 }
 
 // indexFile is one index file as found.
@@ -260,6 +262,10 @@ func (t *tree) listQueues() error {
 			for _, f := range q.files {
 				seen[f.size]++
 			}
+			if q.ext, err = t.listExt(q.queueName); err != nil {
+				return err
+			}
+			t.sizes.ExtFile = max(t.sizes.ExtFile, q.ext.size)
 			t.queues = append(t.queues, q)
 		}
 	}

@@ -74,6 +74,9 @@ func (r *repairer) rebuildQueues() error {
 	if err := r.replace("consumequeue", b.dir); err != nil {
 		return err
 	}
+	if err := r.setAsideExt(); err != nil {
+		return err
+	}
 	r.say("consume queues: %d units of %d records in %d queues, made anew from log %d..%d", b.units, b.records, len(b.new), res.begin, res.end)
 	return nil
 }

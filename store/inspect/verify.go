@@ -164,7 +164,7 @@ func (v *verifier) record(r *message.Record, _ []byte) error {
 func (v *verifier) units(r *message.Record, known *message.Known) error {
 	tags := tagsCheck(r, known, v.o.DelayLevels)
 	if q := v.queue(r); q != nil {
-		if err := q.record(r.PhyOffset, r.Size, r.QueueOffset, tags); err != nil {
+		if err := q.record(r, r.QueueOffset, tags); err != nil {
 			return err
 		}
 	}
@@ -172,7 +172,7 @@ func (v *verifier) units(r *message.Record, known *message.Known) error {
 		// only those that are there: whether there should be any is a matter of configuration
 		for _, id := range [2]int32{0, r.QueueID} {
 			if q := v.queues[queueName{topic, id}]; q != nil {
-				return q.record(r.PhyOffset, r.Size, offset, func(int64) bool { return true })
+				return q.record(r, offset, func(int64) bool { return true })
 			}
 		}
 		return nil

@@ -29,6 +29,7 @@ type queueCheck struct {
 	strays  span  // units without records
 	blanks  int64
 	former  int64 // records of a topic that was deleted and created again
+	bare    int64 // units whose extension is not there
 }
 
 func newQueueCheck(q *queueFiles, report *Report, minPhy int64) (*queueCheck, error) {
@@ -83,7 +84,8 @@ func (c *queueCheck) outOfOrder(phy int64) bool {
 }
 
 // record looks for the unit of a record with queue offset off.
-func (c *queueCheck) record(phy int64, size int32, off int64, tagsOK func(int64) bool) error {
+func (c *queueCheck) record(r *message.Record, off int64, tagsOK func(int64) bool) error {
+	phy, size := r.PhyOffset, r.Size
 	if off == 0 && c.last >= 0 { // the topic was deleted and created again, or its queues were
 		c.former += c.missing.n
 		c.missing = span{}
@@ -114,6 +116,11 @@ func (c *queueCheck) record(phy int64, size int32, off int64, tagsOK func(int64)
 		c.flushMissing()
 		c.flushStrays()
 		c.check(u, size, off, tagsOK)
+		if consumequeue.IsExtAddress(u.TagsCode) {
+			if err := c.ext(u.TagsCode, r, tagsOK); err != nil {
+				return err
+			}
+		}
 		c.next++
 		c.report.Units++
 		return nil
@@ -126,7 +133,7 @@ func (c *queueCheck) check(u consumequeue.Unit, size int32, off int64, tagsOK fu
 		c.report.damage(c.place(c.next), "unit %d is that of the message with queue offset %d (log %d)", c.next, off, u.PhyOffset)
 	case u.Size != size:
 		c.report.damage(c.place(c.next), "unit %d has size %d, its record at %d has %d", c.next, u.Size, u.PhyOffset, size)
-	case !tagsOK(u.TagsCode):
+	case !consumequeue.IsExtAddress(u.TagsCode) && !tagsOK(u.TagsCode):
 		c.report.damage(c.place(c.next), "unit %d has the wrong tagsCode %d (log %d)", c.next, u.TagsCode, u.PhyOffset)
 	}
 }
@@ -201,6 +208,9 @@ func (c *queueCheck) finish(end int64) error {
 	if c.former > 0 {
 		c.report.note(c.String(), "%d older messages in the log have no units: the numbering began anew behind them (topic deleted and created again)", c.former)
 	}
+	if c.bare > 0 {
+		c.report.note(c.String(), "the extensions of %d units are not there: their messages are looked at instead", c.bare)
+	}
 	if c.blanks > 0 && c.seen > 0 {
 		c.report.note(c.String(), "%d blank units: the log does not have their messages", c.blanks)
 	}
@@ -210,9 +220,6 @@ func (c *queueCheck) finish(end int64) error {
 // tagsCheck tells whether a tagsCode fits a record.
 func tagsCheck(r *message.Record, known *message.Known, levels []time.Duration) func(int64) bool {
 	return func(got int64) bool {
-		if consumequeue.IsExtAddress(got) {
-			return true
-		}
 		topic := string(r.Topic)
 		return got == store.UnitTagsCode(topic, known, r.StoreTimestamp, levels) ||
 			// delay levels may have been others when it was stored
