@@ -14,6 +14,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,7 +38,9 @@ type Options struct {
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	// Dispatcher handles what brokers send, such as notices; nil: it is refused.
 	Dispatcher remoting.Dispatcher
-	Timeout    time.Duration // of a request without its own deadline, default 3 s
+	TLS        *tls.Config             // nil: plain
+	Sign       func(*protocol.Command) // adds a signature to each request; nil: none
+	Timeout    time.Duration           // of a request without its own deadline, default 3 s
 	Log        *slog.Logger
 }
 
@@ -69,7 +72,8 @@ func New(o Options) *Client {
 	return &Client{
 		o: o,
 		remote: remoting.NewClient(remoting.ClientConfig{
-			Dial: o.Dial, Dispatcher: o.Dispatcher, Version: compat.For("").Version, Language: protocol.LanguageGo, Log: o.Log,
+			Dial: o.Dial, Dispatcher: o.Dispatcher, TLS: o.TLS, Version: compat.For("").Version,
+			Language: protocol.LanguageGo, Log: o.Log,
 		}),
 		routes: map[string]*protocol.TopicRouteData{},
 	}
@@ -91,6 +95,9 @@ func (c *Client) Call(ctx context.Context, addr string, cmd *protocol.Command) (
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.o.Timeout)
 		defer cancel()
+	}
+	if c.o.Sign != nil {
+		c.o.Sign(cmd)
 	}
 	answer, err := c.remote.Call(ctx, addr, cmd)
 	if err != nil {
