@@ -34,6 +34,7 @@ import (
 	"rocketmq-go/broker/filter"
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/lock"
+	"rocketmq-go/broker/metrics"
 	"rocketmq-go/broker/offset"
 	"rocketmq-go/broker/put"
 	"rocketmq-go/broker/registration"
@@ -49,6 +50,7 @@ import (
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/store"
+	"rocketmq-go/telemetry/metric"
 )
 
 // Options are what a Broker needs. Only Config is required.
@@ -86,6 +88,8 @@ type Broker struct {
 	filters      *filter.Table
 	locks        *lock.Table
 	stats        *stats.Table
+	requests     metrics.Requests
+	flushes      *metric.Histogram
 	store        *store.Store
 	schedule     *schedule.Service
 	put          *put.Pipeline
@@ -124,6 +128,7 @@ func New(o Options) (*Broker, error) {
 		o.Now = time.Now
 	}
 	b := &Broker{o: o, cfg: o.Config, log: o.Log, started: o.Now(), profile: compat.For(o.Config.CompatVersion())}
+	b.flushes = metrics.FlushBounds.New()
 	b.port = b.values().Server.ListenPort
 	if b.values().Store.BrokerRole == config.Slave {
 		return nil, errors.New("brokerRole=SLAVE: this broker cannot replicate from a master yet")
@@ -164,7 +169,7 @@ func (b *Broker) open() error {
 	if b.schedule, err = schedule.New(schedule.Options{
 		Dir: v.Store.StorePathRootDir, Levels: levels, Store: b.store, Put: b.store.Put, Compat49: b.compat49(),
 		Interval: config.Millis(v.Store.FlushDelayOffsetInterval), VersionStep: v.DelayOffsetUpdateVersionStep,
-		Now: b.o.Now, Log: b.log,
+		Now: b.o.Now, Log: b.log, Delivered: b.scheduled,
 	}); err != nil {
 		return err
 	}
@@ -176,11 +181,12 @@ func (b *Broker) open() error {
 		Ordered: b.locks.AnyHeld, MaxLevel: b.schedule.MaxLevel,
 		IDs:      message.NewIDGenerator(b.idHost(), uint32(b.started.UnixNano()), b.o.Now),
 		Prepared: func(realTopic string) { b.transactions.Prepared(realTopic) }, DiskUsage: b.store.DiskUsage,
-		Timers: b.putTimers(), Now: b.o.Now,
+		Dead: b.stats.Dead, Timers: b.putTimers(), Now: b.o.Now,
 	})
 	if b.transactions, err = transaction.New(transaction.Options{
 		Dir: v.Store.StorePathRootDir, Profile: b.profile, Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
 		Producer: b.producers.ChannelOf, Rules: b.transactionRules, Host: b.host, Now: b.o.Now, Log: b.log,
+		Finished: b.finished,
 	}); err != nil {
 		return err
 	}
@@ -330,6 +336,7 @@ func (b *Broker) serverConfig(v *config.BrokerValues) remoting.ServerConfig {
 		TLS:           b.o.TLS,
 		TLSMode:       remoting.TLSMode(v.Own.TLSServerMode),
 		ProxyProtocol: !b.compat49(),
+		Observe:       b.observe(),
 		Log:           b.log,
 		Poison:        b.o.Poison,
 	}

@@ -51,6 +51,7 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		Now:                        b.o.Now,
 		Log:                        b.log,
 		Arrived:                    b.arrived,
+		Flushed:                    func(took time.Duration) { b.flushes.Observe(int64(took)) },
 	}
 }
 
@@ -122,5 +123,21 @@ func (b *Broker) transactionRules() transaction.Rules {
 		MetricsEvery:   config.Millis(v.TransactionMetricFlushInterval),
 		Reserved:       time.Duration(v.Store.FileReservedTime) * time.Hour,
 		Slave:          v.Store.BrokerRole == config.Slave,
+	}
+}
+
+// finished is told of each end of a transaction.
+func (b *Broker) finished(topic string, committed bool, bytes int, age time.Duration) {
+	if committed {
+		b.stats.Committed(topic, bytes, age)
+	} else {
+		b.stats.RolledBack(topic)
+	}
+}
+
+// scheduled is told of each message of a delay level that was delivered.
+func (b *Broker) scheduled(topic string, bytes int) {
+	if b.values().Store.EnableScheduleMessageStats {
+		b.stats.Scheduled(topic, bytes)
 	}
 }

@@ -272,26 +272,27 @@ type BrokerConfig struct {
 	BrokerElectionPriority int `def:"2147483647" v4:"!" later:"controller mode"`
 	// Subscriptions come from subscriptionDataSet of the group instead of heartbeats.
 	UseStaticSubscription bool `def:"false" v4:"!" later:"static subscriptions"`
-	// Name or number; see the type.
-	MetricsExporterType                  MetricsExporterType `def:"DISABLE" v4:"!" later:"metrics"`
-	MetricsOtelCardinalityLimit          int                 `def:"50000" v4:"!" later:"metrics"`
-	MetricsGrpcExporterTarget            string              `def:"" v4:"!" later:"metrics"`
-	MetricsGrpcExporterHeader            string              `def:"" v4:"!" later:"metrics"`
-	MetricGrpcExporterTimeOutInMills     int64               `def:"3000" v4:"!" later:"metrics"`
-	MetricGrpcExporterIntervalInMills    int64               `def:"60000" v4:"!" later:"metrics"`
-	MetricLoggingExporterIntervalInMills int64               `def:"10000" v4:"!" later:"metrics"`
-	MetricsPromExporterPort              int                 `def:"5557" v4:"!" later:"metrics"`
+	// DISABLE or PROM: Prometheus asks at the port below, where health and readiness are told too. OTLP_GRPC and LOG are
+	// not there. Name or number.
+	MetricsExporterType                  MetricsExporterType `def:"DISABLE" v4:"!" mark:"r"`
+	MetricsOtelCardinalityLimit          int                 `def:"50000" v4:"!" none:"series end with what they are about; strange request codes are bounded"`
+	MetricsGrpcExporterTarget            string              `def:"" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
+	MetricsGrpcExporterHeader            string              `def:"" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
+	MetricGrpcExporterTimeOutInMills     int64               `def:"3000" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
+	MetricGrpcExporterIntervalInMills    int64               `def:"60000" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
+	MetricLoggingExporterIntervalInMills int64               `def:"10000" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
+	MetricsPromExporterPort              int                 `def:"5557" v4:"!" mark:"r"`
 	// Empty = all addresses.
-	MetricsPromExporterHost string `def:"" v4:"!" later:"metrics"`
+	MetricsPromExporterHost string `def:"" v4:"!" mark:"r"`
 	// Added to every metric: k:v,k:v.
-	MetricsLabel   string `def:"" v4:"!" later:"metrics"`
-	MetricsInDelta bool   `def:"false" v4:"!" later:"metrics"`
+	MetricsLabel   string `def:"" v4:"!"`
+	MetricsInDelta bool   `def:"false" v4:"!" none:"Prometheus wants sums"`
 	// ms without heartbeat after which a client is dropped.
 	ChannelExpiredTimeout int64 `def:"120000" v4:"!"`
 	// ms after which an unused subscription of a group is dropped.
 	SubscriptionExpiredTimeout int64 `def:"600000" v4:"!"`
 	// Lag metrics with filters are estimated.
-	EstimateAccumulation    bool  `def:"true" v4:"!" later:"metrics"`
+	EstimateAccumulation    bool  `def:"true" v4:"!"`
 	ColdCtrStrategyEnable   bool  `def:"false" v4:"!" later:"cold read flow control"`
 	UsePIDColdCtrStrategy   bool  `def:"true" v4:"!" later:"cold read flow control"`
 	CgColdReadThreshold     int64 `def:"3145728" v4:"!" later:"cold read flow control"`

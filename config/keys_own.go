@@ -17,6 +17,9 @@ type OwnConfig struct {
 	MaxReplyBytesPerConnection int `def:"33554432" mark:"r"`
 	// Pulls held by long polling in the whole broker.
 	MaxHeldPulls int `def:"100000" mark:"r"`
+	// Where this process answers HTTP: /metrics for Prometheus, /healthz, /readyz. host:port or :port; empty: nowhere, or
+	// for a broker where metricsExporterType=PROM says.
+	HTTPListen string `key:"httpListen" def:"" mark:"r"`
 	// When true, hot update refuses every key that holds a path or a class name.
 	ProtectPathKeys bool `def:"false"`
 

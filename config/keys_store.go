@@ -246,8 +246,8 @@ type MessageStoreConfig struct {
 	MaxSlaveResendLength                   int64   `def:"268435456" v4:"!" later:"replication"`
 	SyncFromLastFile                       bool    `def:"false" v4:"!" later:"replication"`
 	AsyncLearner                           bool    `def:"false" v4:"!" later:"replication"`
-	MaxConsumeQueueScan                    int     `def:"20000" v4:"!" later:"metrics"`
-	SampleCountThreshold                   int     `def:"5000" v4:"!" none:"internal tuning of the Java server"`
+	MaxConsumeQueueScan                    int     `def:"20000" v4:"!"`
+	SampleCountThreshold                   int     `def:"5000" v4:"!"`
 	ColdDataFlowControlEnable              bool    `def:"false" v4:"!" later:"cold read flow control"`
 	ColdDataScanEnable                     bool    `def:"false" v4:"!" later:"cold read flow control"`
 	// Advice to the kernel how the log is read.

@@ -58,7 +58,8 @@ type endpoint struct {
 	listener   ConnListener
 	log        *slog.Logger
 	poison     bool
-	observe    func(request, response int32, took time.Duration, held bool)
+	observe    func(Observation)
+	began      time.Time
 
 	bufs     buffers
 	encoders sync.Pool
@@ -68,6 +69,9 @@ type endpoint struct {
 	draining atomic.Bool
 	counters counters
 }
+
+// elapsed is the time since the endpoint was made: cheaper to ask for than the time of day, and not set back.
+func (e *endpoint) elapsed() time.Duration { return time.Since(e.began) }
 
 func (e *endpoint) encoder() *protocol.Encoder {
 	if enc, _ := e.encoders.Get().(*protocol.Encoder); enc != nil {
@@ -228,7 +232,7 @@ func (c *conn) handle(frame []byte) error {
 func (c *conn) dispatch(r *Request) {
 	r.Fast, r.done = c.fast, false
 	if c.observe != nil {
-		r.start = time.Now()
+		r.start = c.elapsed()
 	}
 	defer func() {
 		if p := recover(); p != nil {

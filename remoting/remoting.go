@@ -35,7 +35,7 @@ type Request struct {
 
 	responder Responder
 	done      bool
-	start     time.Time // when it was read; only with ServerConfig.Observe
+	start     time.Duration // when it was read, see endpoint.elapsed; only with ServerConfig.Observe
 }
 
 // Reply answers the request: the response is encoded into the connection's write buffer at once, so Body and all

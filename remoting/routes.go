@@ -131,6 +131,13 @@ func (t *Routes) Codes() []int32 {
 // Unsupported is how many requests had a code without handler.
 func (t *Routes) Unsupported() int64 { return t.missing.Load() }
 
+// Queued is how many requests wait for a goroutine of the pool.
+func (t *Routes) Queued() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.queue)
+}
+
 // Dispatch implements Dispatcher.
 func (t *Routes) Dispatch(r *Request) {
 	route := t.routes[r.Code]

@@ -42,12 +42,19 @@ type ServerConfig struct {
 	DrainTimeout  time.Duration // how long Close waits for answers, default 3 s
 	Log           *slog.Logger
 
-	// Observe is told of every answer, for metrics: how long it took since the request was read, and whether the
-	// request was held (long polling). It must be quick.
-	Observe func(request, response int32, took time.Duration, held bool)
+	// Observe is told of every answer, for metrics. It must be quick.
+	Observe func(Observation)
 
 	// Poison overwrites the memory of each request when its handler returns, to find handlers that keep views.
 	Poison bool
+}
+
+// Observation is one request that was answered.
+type Observation struct {
+	Request, Response int32         // codes
+	Took              time.Duration // since the request was read
+	Held              bool          // it waited for something to happen (long polling)
+	Oneway            bool          // the answer was not sent
 }
 
 // Server serves any number of listeners with one Dispatcher.
@@ -79,7 +86,7 @@ func NewServer(cfg ServerConfig) *Server {
 		cfg: cfg, listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, stop: make(chan struct{}),
 	}
 	s.endpoint.set(cfg.Limits, cfg.Version, cfg.Language, cfg.Dispatcher, cfg.Listener, cfg.Log)
-	s.poison, s.observe = cfg.Poison, cfg.Observe
+	s.poison, s.observe, s.began = cfg.Poison, cfg.Observe, time.Now()
 	return s
 }
 

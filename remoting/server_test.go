@@ -514,21 +514,26 @@ func TestObserve(t *testing.T) {
 			}
 		}
 		table := NewRoutes(RoutesConfig{}, Route{Code: 1, Handle: echo}, Route{Code: 2, Raw: later((*Request).Detach)}, Route{Code: 3, Raw: later((*Request).Hold)})
-		s := NewServer(ServerConfig{Dispatcher: table, Observe: func(request, response int32, took time.Duration, held bool) {
+		s := NewServer(ServerConfig{Dispatcher: table, Observe: func(o Observation) {
 			mu.Lock()
 			defer mu.Unlock()
-			seen = append(seen, fmt.Sprint(request, response, took, held))
+			seen = append(seen, fmt.Sprint(o.Request, o.Response, o.Took, o.Held, o.Oneway))
 		}})
 		c := pipeClient(t, s, ClientConfig{})
 		for code := range int32(4) {
 			if _, err := c.Call(t.Context(), "x", protocol.NewRequest(code, nil, nil)); err != nil {
 				t.Fatal(err)
 			}
+			if code == 1 {
+				if err := c.Oneway(t.Context(), "x", protocol.NewRequest(code, nil, nil)); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 		c.Close()
 		s.Close()
 		synctest.Wait()
-		if got, want := strings.Join(seen, ", "), "0 3 0s false, 1 0 0s false, 2 19 1s false, 3 19 1s true"; got != want {
+		if got, want := strings.Join(seen, ", "), "0 3 0s false false, 1 0 0s false false, 1 0 0s false true, 2 19 1s false false, 3 19 1s true false"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})

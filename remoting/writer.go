@@ -222,7 +222,7 @@ func (i *inlineResponder) Respond(resp *protocol.Response) {
 		c.respond(c.req.Opaque, c.req.Serialize, resp)
 	}
 	if c.observe != nil {
-		c.observe(c.req.Code, resp.Code, time.Since(c.req.start), false)
+		c.observe(Observation{c.req.Code, resp.Code, c.elapsed() - c.req.start, false, c.req.IsOneway()})
 	}
 }
 
@@ -234,9 +234,8 @@ func (c *conn) keep(oneway, held bool) *lateResponder {
 	if !held {
 		c.inFlight.Add(1)
 	}
-	l := &lateResponder{c: c, opaque: c.req.Opaque, code: c.req.Code, serialize: c.req.Serialize, oneway: oneway, held: held}
-	if c.observe != nil {
-		l.start = c.req.start.UnixNano()
+	l := &lateResponder{
+		c: c, start: c.req.start, opaque: c.req.Opaque, code: c.req.Code, serialize: c.req.Serialize, oneway: oneway, held: held,
 	}
 	return l
 }
@@ -244,7 +243,7 @@ func (c *conn) keep(oneway, held bool) *lateResponder {
 // lateResponder answers a detached request. It is all that a waiting request costs on this side.
 type lateResponder struct {
 	c         *conn
-	start     int64 // nanoseconds, 0 without observer
+	start     time.Duration // as that of the request
 	opaque    int32
 	code      int32
 	serialize protocol.SerializeType
@@ -260,8 +259,8 @@ func (l *lateResponder) Respond(resp *protocol.Response) {
 	if !l.oneway {
 		l.c.respond(l.opaque, l.serialize, resp)
 	}
-	if l.start != 0 {
-		l.c.observe(l.code, resp.Code, time.Since(time.Unix(0, l.start)), l.held)
+	if l.c.observe != nil {
+		l.c.observe(Observation{l.code, resp.Code, l.c.elapsed() - l.start, l.held, l.oneway})
 	}
 	if !l.held {
 		l.c.settle()

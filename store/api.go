@@ -72,6 +72,8 @@ type Config struct {
 	DiskUsage func(dir string) float64 // used part of a directory's disk, -1 if unknown; nil: as the system tells
 	Now       func() time.Time         // nil: time.Now. Store timestamps come from it.
 	Log       *slog.Logger             // nil: slog.Default
+	// Flushed is told how long each write of the commit log to the disk took; may be nil.
+	Flushed func(took time.Duration)
 	// Arrived is told of each unit that was added to a queue, in order, one at a time, on the dispatcher's goroutine or
 	// one that calls Dispatch. It must be quick.
 	Arrived func(a Arrival)

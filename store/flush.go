@@ -190,9 +190,12 @@ func (f *flusher) async() bool {
 // flush writes the log to disk and notes the time of what is there.
 func (f *flusher) flush(leastPages int) error {
 	newest := f.s.lastStore.Load()
-	before := f.s.cl.Flushed()
+	before, began := f.s.cl.Flushed(), time.Now()
 	err := f.toDisk(leastPages)
 	if f.s.cl.Flushed() > before {
+		if f.s.cfg.Flushed != nil {
+			f.s.cfg.Flushed(time.Since(began))
+		}
 		f.s.cp.physic.Store(max(newest, f.s.cp.physic.Load()))
 		f.s.upkeep.wake()
 	}

@@ -57,6 +57,7 @@ type send struct {
 	batch    bool
 	code     int32
 	queueID  int32 // that the answer names
+	kind     stats.Kind
 	began    time.Time
 	answer   protocol.SendMessageResponseHeader
 	extra    [2]protocol.Field
@@ -267,6 +268,7 @@ func (o *send) fill(r *remoting.Request) error {
 	e.ReconsumeTimes = h.ReconsumeTimes.V
 	e.Body = r.Body
 	o.s.put.Open(e, h.Properties.V)
+	o.kind = e.Props.Kind()
 	return nil
 }
 
@@ -317,7 +319,7 @@ func (o *send) reply() *protocol.Response {
 		o.answer.RecallHandle = protocol.Some(recallHandle(e.RealTopic, broker, e.TimerOut, e.UniqKey))
 	}
 	o.response.Header = &o.answer
-	o.s.stats.Put(e.Topic, max(1, len(o.result.Offsets)), int(o.result.Size))
+	o.s.stats.Put(e.Topic, o.kind, max(1, len(o.result.Offsets)), int(o.result.Size))
 	return &o.response
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"rocketmq-go/broker/reply"
+	"rocketmq-go/broker/stats"
 	"rocketmq-go/config"
 	"rocketmq-go/message"
 	"rocketmq-go/remoting"
@@ -96,11 +97,11 @@ func (p *replier) store(o *send, a *answering, cfg *config.BrokerValues) {
 		a.done()
 		return
 	}
-	topic, stats := o.entry.Topic, p.send.stats
+	topic, counts := o.entry.Topic, p.send.stats
 	err := p.send.put.Put(&o.entry, func(result store.PutResult) {
 		if p.send.put.Answer(result.Status) == nil {
 			a.stored = &result
-			stats.Put(topic, 1, int(result.Size))
+			counts.Put(topic, stats.Normal, 1, int(result.Size))
 		}
 		a.done()
 	})

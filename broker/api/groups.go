@@ -6,6 +6,7 @@ package api
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/group"
@@ -38,10 +39,13 @@ func (g *groups) update(r *remoting.Request) (*protocol.Response, error) {
 	if err := body(r, &cfg); err != nil {
 		return nil, err
 	}
-	if err := g.table.Update(&cfg); err != nil {
-		return nil, err
+	began := time.Now()
+	err := g.table.Update(&cfg)
+	if err == nil {
+		err = onDisk(g.table.Sync)
 	}
-	return &protocol.Response{}, onDisk(g.table.Sync)
+	g.stats.Made.Group(err == nil, time.Since(began))
+	return &protocol.Response{}, err
 }
 
 func (g *groups) updateList(r *remoting.Request) (*protocol.Response, error) {

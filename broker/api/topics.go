@@ -46,6 +46,13 @@ func (t *topics) update(r *remoting.Request) (*protocol.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	began := time.Now()
+	resp, err := t.make(h)
+	t.stats.Made.Topic(t.table.IsSystem(h.Topic.V), err == nil, time.Since(began))
+	return resp, err
+}
+
+func (t *topics) make(h *protocol.CreateTopicRequestHeader) (*protocol.Response, error) {
 	filterType := protocol.TopicFilterType(strings.Clone(h.TopicFilterType.V))
 	if filterType != protocol.SingleTag && filterType != protocol.MultiTag {
 		return nil, protocol.Errorf(protocol.RespSystemError, "topicFilterType = [%s] value invalid", orNull(h.TopicFilterType))
@@ -59,6 +66,7 @@ func (t *topics) update(r *remoting.Request) (*protocol.Response, error) {
 	}
 	cfg.Attributes.Clear()
 	if t.profile.TopicAttributes {
+		var err error
 		if cfg.Attributes, err = topic.ParseAttributes(strings.Clone(h.Attributes.V)); err != nil {
 			return nil, err
 		}

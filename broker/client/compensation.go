@@ -4,6 +4,8 @@
 package client
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -103,4 +105,14 @@ func (t *compensations) expire(now time.Time, lifetime time.Duration) {
 			delete(t.groups, group)
 		}
 	}
+}
+
+// Subscribed are the topics that a group subscribes to by heartbeat, or else by its pulls; none if it does neither.
+func (c *Consumers) Subscribed(group string) []string {
+	if g := c.Group(group); g != nil {
+		return slices.Collect(maps.Keys(g.view.Load().subscriptions))
+	}
+	c.compensations.mu.RLock()
+	defer c.compensations.mu.RUnlock()
+	return slices.Collect(maps.Keys(c.compensations.groups[group]))
 }

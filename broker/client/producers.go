@@ -169,6 +169,17 @@ func (p *Producers) Clients(group string) []*Client {
 	return nil
 }
 
+// Each visits all members of all groups.
+func (p *Producers) Each(visit func(*Client)) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	for _, g := range p.groups {
+		for _, m := range g.members {
+			visit(m)
+		}
+	}
+}
+
 // Connection is the body of code 204, nil for an unknown group.
 func (p *Producers) Connection(group string) *protocol.ProducerConnection {
 	members := p.Clients(group)

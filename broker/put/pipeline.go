@@ -70,6 +70,7 @@ type Options struct {
 	IDs       *message.IDGenerator
 	DiskUsage func() (log, queue, index float64) // for the remark when the store refuses; may be nil
 	Prepared  func(realTopic string)             // told of each half message that was stored; may be nil
+	Dead      func(group, topic string)          // told of each message of a topic that becomes a dead letter; may be nil
 	Timers    Timers                             // nil: messages cannot ask for a time (4.9)
 	Now       func() time.Time                   // nil: time.Now
 }

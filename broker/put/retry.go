@@ -4,6 +4,7 @@
 package put
 
 import (
+	"cmp"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func (p *Pipeline) retry(e *Entry, group string, r Retry) error {
 		max = r.Max.V
 	}
 	if e.ReconsumeTimes > max || p.Profile.LockedRetryIsDead && p.Ordered(group) {
-		e.Topic = p.deadTopic(group)
+		e.Topic = p.deadTopic(group, e)
 		e.QueueID = 0
 		e.Props.Set(message.PropDelay, noLevel)
 	}
@@ -43,7 +44,10 @@ func (p *Pipeline) retry(e *Entry, group string, r Retry) error {
 }
 
 // deadTopic is the name of a group's dead-letter topic, which is made if it is missing.
-func (p *Pipeline) deadTopic(group string) string {
+func (p *Pipeline) deadTopic(group string, e *Entry) string {
+	if p.Dead != nil {
+		p.Dead(group, cmp.Or(e.Props.Get(PropRetryTopic), e.Topic))
+	}
 	name := DLQPrefix + group
 	if p.Topics.Get(name) == nil {
 		p.Topics.CreateRetry(name, 1, permReadWrite, 0)
@@ -135,7 +139,7 @@ func (p *Pipeline) again(e *Entry, r *message.Record, g *protocol.SubscriptionGr
 	}
 	level := b.DelayLevel
 	if e.ReconsumeTimes >= max || level < 0 {
-		e.Topic, e.QueueID, level = p.deadTopic(b.Group), 0, 0
+		e.Topic, e.QueueID, level = p.deadTopic(b.Group, e), 0, 0
 	} else {
 		if level == 0 {
 			level = 3 + e.ReconsumeTimes

@@ -90,6 +90,8 @@ type server struct {
 	// slow tells that somebody has waited for it in vain. Until it has answered, nobody waits for it again: a name server
 	// that hangs must not cost each new topic a second.
 	slow atomic.Bool
+	// registered tells whether the last attempt succeeded.
+	registered atomic.Bool
 
 	// With the token:
 	known bool // it has had the whole table over the present connection
@@ -186,6 +188,17 @@ func (r *Registrar) Wait(ctx context.Context) {
 	}
 }
 
+// Registered is how many name servers know the broker, and how many there are.
+func (r *Registrar) Registered() (ok, all int) {
+	servers := r.all()
+	for _, s := range servers {
+		if s.registered.Load() {
+			ok++
+		}
+	}
+	return ok, len(servers)
+}
+
 // Again asks for a whole registration at all name servers, soon.
 func (r *Registrar) Again() {
 	for _, s := range r.all() {
@@ -215,12 +228,16 @@ func (s *server) run(ctx context.Context) {
 		wait := min(max(s.r.o.Period(), minPeriod), maxPeriod)
 		var lost <-chan struct{}
 		if err != nil {
-			if pause == retryMin {
-				s.r.o.Log.Warn("registration at the name server failed", "namesrv", s.addr, "error", err)
+			s.registered.Store(false)
+			if pause == retryMin && ctx.Err() == nil {
+				s.r.o.Log.Warn("registration at the name server failed, will be tried again", "namesrv", s.addr, "error", err)
 			}
 			wait = pause
 			pause = min(2*pause, retryMax)
 		} else {
+			if !s.registered.Swap(true) {
+				s.r.o.Log.Info("registered at the name server", "namesrv", s.addr)
+			}
 			pause = retryMin
 			lost = ch.Done()
 		}
@@ -233,6 +250,7 @@ func (s *server) run(ctx context.Context) {
 			periodic = err == nil
 		case <-s.again:
 		case <-lost:
+			s.registered.Store(false)
 			s.r.o.Log.Warn("connection to the name server lost", "namesrv", s.addr)
 		}
 		timer.Stop()

@@ -212,10 +212,14 @@ func (l *level) put(offset int64, u store.Unit) {
 		l.result(offset, true)
 		return
 	}
+	topic := m.Topic
 	l.s.o.Put(m, func(r store.PutResult) {
 		switch r.Status {
 		case store.PutOK, store.FlushDiskTimeout, store.FlushSlaveTimeout, store.SlaveNotAvailable:
 			l.s.delivered.Add(1)
+			if l.s.o.Delivered != nil {
+				l.s.o.Delivered(topic, int(r.Size))
+			}
 			l.result(offset, true)
 		case store.MessageIllegal, store.PropertiesSizeExceeded:
 			// No later try can succeed, and it would hold back all messages behind it.

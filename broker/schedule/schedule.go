@@ -62,6 +62,8 @@ type Options struct {
 	Now         func() time.Time
 	Log         *slog.Logger
 	Failed      func(error) // told of each failed write of the file
+	// Delivered is told of each message that was delivered, with its size as stored; may be nil.
+	Delivered func(topic string, bytes int)
 }
 
 // Service is safe for concurrent use.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/telemetry/metric"
 )
 
 // The names of statistics.
@@ -109,6 +110,7 @@ type Table struct {
 	AllPut, AllGet   Item // all messages of the broker
 	userPut, userGet Item // those of topics that are not the system's
 	Traffic          *Traffic
+	Made             Made
 	now              func() time.Time
 	system           func(topic string) bool
 
@@ -119,12 +121,18 @@ type Table struct {
 
 type topicItems struct {
 	system           bool
+	again            bool // of messages that came before: retry and dead-letter topics
 	putNums, putSize Item
+	incoming         [len(kindNames)]atomic.Pointer[incoming]
+
+	committed, rolledBack atomic.Int64
+	finish                atomic.Pointer[metric.Histogram]
 }
 
 type groupItems struct {
 	system                     bool // the topic is
 	getNums, getSize, sendBack Item
+	dead                       atomic.Int64
 }
 
 type groupKey struct{ topic, group string }
@@ -147,7 +155,7 @@ func (t *Table) topic(name string) *topicItems {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i = t.topics[name]; i == nil {
-		i = &topicItems{system: t.system(name)}
+		i = &topicItems{system: t.system(name), again: again(name)}
 		t.topics[strings.Clone(name)] = i
 	}
 	return i
@@ -171,8 +179,15 @@ func (t *Table) group(group, topic string) *groupItems {
 }
 
 // Put counts messages that producers sent and that were stored.
-func (t *Table) Put(topic string, messages, bytes int) {
+func (t *Table) Put(topic string, kind Kind, messages, bytes int) {
 	i := t.topic(topic)
+	if !i.again {
+		i.came(kind, messages, bytes)
+	}
+	t.put(i, messages, bytes)
+}
+
+func (t *Table) put(i *topicItems, messages, bytes int) {
 	i.putNums.Add(messages)
 	i.putSize.Add(bytes)
 	t.AllPut.Add(messages)

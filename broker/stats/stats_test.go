@@ -35,7 +35,7 @@ func TestWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := running(t)
 		time.Sleep(time.Second)
-		table.Put("T", 3, 300)
+		table.Put("T", Normal, 3, 300)
 		minute := func() (int64, float64, float64) {
 			d := table.Find(TopicPutNums, "T", "C").Data().StatsMinute
 			return d.Sum, d.Tps, d.Avgpt
@@ -48,7 +48,7 @@ func TestWindows(t *testing.T) {
 			t.Errorf("after 10 s: sum %d, tps %g, avgpt %g", sum, tps, avg)
 		}
 		time.Sleep(30 * time.Second)
-		table.Put("T", 1, 100)
+		table.Put("T", Normal, 1, 100)
 		time.Sleep(20 * time.Second)
 		if sum, _, avg := minute(); sum != 4 || avg != 2 {
 			t.Errorf("after a minute: sum %d, avgpt %g", sum, avg)
@@ -70,8 +70,8 @@ func TestWindows(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	table := New(time.Now, isSystem)
-	table.Put("T", 2, 20)
-	table.Put("SYST", 1, 10)
+	table.Put("T", Normal, 2, 20)
+	table.Put("SYST", Normal, 1, 10)
 	table.Get("G", "T", 3, 30)
 	table.SendBack("G", "T")
 	for _, c := range []struct {
@@ -125,7 +125,7 @@ func TestRates(t *testing.T) {
 		table := running(t)
 		for range 700 {
 			time.Sleep(time.Second)
-			table.Put("T", 2, 20)
+			table.Put("T", Normal, 2, 20)
 			table.Traffic.Stored()
 			table.Traffic.Stored()
 			table.Get("G", "T", 4, 40)
@@ -158,7 +158,7 @@ func TestMidnight(t *testing.T) {
 		table := running(t)
 		time.Sleep(time.Hour) // virtual time starts at midnight, when what happens at that moment may count for either day
 		day := func(n int) {
-			table.Put("T", n, 1)
+			table.Put("T", Normal, n, 1)
 			table.Get("G", "T", 10*n, 1)
 			time.Sleep(24 * time.Hour)
 		}
@@ -216,7 +216,7 @@ func TestDurations(t *testing.T) {
 func BenchmarkPut(b *testing.B) {
 	table := New(time.Now, isSystem)
 	for b.Loop() {
-		table.Put("T", 1, 1024)
+		table.Put("T", Normal, 1, 1024)
 		table.Traffic.Stored()
 		table.Traffic.PutTook(130 * time.Microsecond)
 	}

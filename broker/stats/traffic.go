@@ -87,6 +87,12 @@ func (t *Traffic) Missed() { t.missed.Add(1) }
 // PutFailed counts a message that the store refused.
 func (t *Traffic) PutFailed() { t.failed.Add(1) }
 
+// Refused is how many messages the store refused.
+func (t *Traffic) Refused() int64 { return t.failed.Load() }
+
+// Empty is how many requests for messages found none.
+func (t *Traffic) Empty() int64 { return t.missed.Load() }
+
 // PutTook notes how long it took until a producer's message was stored.
 func (t *Traffic) PutTook(d time.Duration) {
 	class, exact := slices.BinarySearch(putBounds[:], d)

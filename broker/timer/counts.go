@@ -13,7 +13,11 @@ import (
 	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/message"
 	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/telemetry/metric"
 )
+
+// delayBounds are those of a Java broker, s.
+var delayBounds = metric.NewBounds(1, 60, 600, 3600, 12*3600, 24*3600, 3*24*3600)
 
 // counts are the messages that wait for each real topic, kept in config/timermetrics. A message that takes another one
 // back counts -1 while both wait.
@@ -28,6 +32,9 @@ type counts struct {
 }
 
 type count struct {
+	entered, delivered atomic.Int64
+	delays             atomic.Pointer[metric.Histogram] // that messages asked for, s
+
 	metric protocol.Metric
 	hash   int32 // of the topic
 	place  metafile.Place
@@ -79,6 +86,15 @@ func (c *counts) of(topic []byte) *count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.find(view(topic))
+}
+
+// enters counts a message that came to wait for a time.
+func (n *count) enters(delay time.Duration) {
+	n.entered.Add(1)
+	if n.delays.Load() == nil {
+		n.delays.CompareAndSwap(nil, delayBounds.New())
+	}
+	n.delays.Load().Observe(int64(max(delay, 0) / time.Second))
 }
 
 // ofHash returns the count of a topic of which only the hash is known, nil if there is none.

@@ -219,8 +219,9 @@ func (s *Service) deliver(items []item, taken map[string]struct{}, late bool) {
 			s.skip(it, why)
 			continue
 		}
+		o.topic = s.counts.of(m.topic)
 		if !late {
-			o.count = s.counts.of(m.topic)
+			o.count = o.topic
 		}
 		if w.isTaken(&m, taken) {
 			s.stats.taken.Add(1)
@@ -236,7 +237,8 @@ func (s *Service) deliver(items []item, taken map[string]struct{}, late bool) {
 
 // outcome is what became of an item.
 type outcome struct {
-	count  *count
+	count  *count // of which it is taken off when it is done with
+	topic  *count
 	put    bool
 	status store.PutStatus
 }
@@ -248,6 +250,7 @@ func (s *Service) settle(it item, o *outcome) {
 		switch o.status {
 		case store.PutOK, store.FlushDiskTimeout, store.FlushSlaveTimeout, store.SlaveNotAvailable:
 			s.delivered.add(1, s.o.Now())
+			o.topic.delivered.Add(1)
 			if it.rolls() {
 				s.stats.rolled.Add(1)
 			}

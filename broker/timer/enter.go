@@ -117,6 +117,7 @@ func (s *Service) decide(it item, now int64) {
 		it.magic |= timerlog.MagicDelete
 	}
 	it.hash = message.HashCode(0, m.topic)
+	s.counts.of(m.topic).enters(time.Duration(m.out-m.StoreTimestamp) * time.Millisecond)
 	// It was stored in this tick or the one before, or the service is behind.
 	it.write = m.StoreTimestamp / s.tick * s.tick
 	if it.write > now || it.write < now-s.tick {

@@ -43,7 +43,7 @@ func (s *Service) End(e End, done func(error)) {
 		return
 	}
 	if !e.Commit {
-		s.note(&h, func(n *Stats) { n.RolledBack++ })
+		s.note(&h, false, 0)
 		done(nil)
 		return
 	}
@@ -57,7 +57,7 @@ func (s *Service) End(e End, done func(error)) {
 			done(refused(r.Status, rules))
 			return
 		}
-		s.note(&h, func(n *Stats) { n.Committed++ })
+		s.note(&h, true, r.Size)
 		done(nil)
 	})
 	if err != nil {
@@ -123,13 +123,23 @@ func (s *Service) final(h *message.Record) (*put.Entry, error) {
 	return e, nil
 }
 
-// note enters the end of a half message.
-func (s *Service) note(h *message.Record, add func(*Stats)) {
+// note enters the end of a half message; size is that of the message that was stored.
+func (s *Service) note(h *message.Record, committed bool, size int32) {
+	name, _ := message.Property(h.Properties, message.PropRealTopic)
+	topic := string(name)
 	if s.end(h.QueueOffset) {
-		topic, _ := message.Property(h.Properties, message.PropRealTopic)
-		s.metrics.add(string(topic), -1)
+		s.metrics.add(topic, -1)
 	}
-	s.count(add)
+	s.count(func(n *Stats) {
+		if committed {
+			n.Committed++
+		} else {
+			n.RolledBack++
+		}
+	})
+	if s.o.Finished != nil && topic != "" {
+		s.o.Finished(topic, committed, int(size), s.o.Now().Sub(time.UnixMilli(h.BornTimestamp)))
+	}
 }
 
 // refused is the answer to a commit whose message the store did not take.

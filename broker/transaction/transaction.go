@@ -112,6 +112,9 @@ type Options struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Failed   func(error) // told of each failed write of the file
+	// Finished is told of each end of a transaction, the size of the message that was stored, and how old the half message
+	// was; may be nil.
+	Finished func(topic string, committed bool, bytes int, age time.Duration)
 }
 
 // Service is safe for concurrent use.

@@ -20,17 +20,18 @@ const module = "rocketmq-go/"
 // A sub-folder with an entry of its own is judged by that entry.
 var mayImport = map[string]string{
 	"compat":            "",
+	"telemetry":         "",
 	"config":            "compat",
 	"message":           "compat",
 	"remoting":          "compat message",
 	"remoting/protocol": "compat message",
 	"store":             "compat message",
-	"namesrv":           "compat config message remoting",
-	"broker":            "compat config message remoting store",
+	"namesrv":           "compat config message remoting telemetry",
+	"broker":            "compat config message remoting store telemetry",
 	"admin":             "compat config message remoting",
 	"rocketmqtest":      "compat config message remoting store namesrv broker admin",
 	"internal":          "compat config message remoting",
-	"cmd":               "compat config message remoting store namesrv broker admin",
+	"cmd":               "compat config message remoting store namesrv broker admin telemetry",
 }
 
 func TestImportsGoOneWay(t *testing.T) {

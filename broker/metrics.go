@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package broker
+
+import (
+	"errors"
+	"fmt"
+
+	"rocketmq-go/broker/metrics"
+	"rocketmq-go/remoting"
+	"rocketmq-go/telemetry/metric"
+)
+
+// observe is who is told of each answer: nobody if nobody can ask.
+func (b *Broker) observe() func(remoting.Observation) {
+	if b.values().MetricsAddress() == "" {
+		return nil
+	}
+	return b.requests.Observe
+}
+
+// Collect writes the broker's metrics.
+func (b *Broker) Collect(w *metric.Writer) {
+	s := metrics.Sources{
+		Config: b.values, Store: b.store, Topics: b.topics, Groups: b.groups, Offsets: b.offsets, Consumers: b.consumers,
+		Producers: b.producers, Stats: b.stats, Transactions: b.transactions, Timers: b.timers, Server: b.server,
+		Requests: &b.requests, Flushes: b.flushes, Earliest: b.earliest, Waiting: b.table.Queued,
+		Unsupported: b.table.Unsupported, Held: b.table.Holder.Held, Registered: b.registrar.Registered, Now: b.o.Now,
+	}
+	s.Collect(w)
+}
+
+// Ready tells whether producers and consumers can be served: the store takes messages, and a name server sends clients
+// here. The error says what is missing.
+func (b *Broker) Ready() error {
+	var err error
+	if !b.store.Writable() {
+		err = errors.New("the store takes no messages")
+	}
+	if ok, all := b.registrar.Registered(); all > 0 && ok == 0 {
+		err = errors.Join(err, fmt.Errorf("none of %d name servers knows the broker", all))
+	}
+	return err
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package metrics_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rocketmq-go/internal/replay"
+	"rocketmq-go/rocketmqtest"
+	"rocketmq-go/telemetry/metric"
+)
+
+// play sends the recorded traffic to a broker. The connections stay open until the test ends.
+func play(t *testing.T, addr string) {
+	t.Helper()
+	steps, err := replay.LoadFile("testdata/traffic.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := replay.NewRunner(func(string) (net.Conn, error) { return net.Dial("tcp", addr) })
+	t.Cleanup(r.Close)
+	for _, st := range steps {
+		got, err := r.Do(st)
+		if err != nil {
+			t.Fatalf("%s %s: %v", st.ID, st.Note, err)
+		}
+		want, none := fmt.Sprint(st.Expect["code"]), st.Expect["none"] == true
+		if !none && fmt.Sprint(got["code"]) != want {
+			t.Errorf("%s %s: code %v, want %v (%v)", st.ID, st.Note, got["code"], want, got["remark"])
+		}
+		if fields, ok := st.Expect["extFields"]; ok && !reflect.DeepEqual(fields, got["extFields"]) {
+			t.Errorf("%s %s: %v, want %v", st.ID, st.Note, got["extFields"], fields)
+		}
+	}
+}
+
+// series are samples by name and sorted labels.
+type series map[string]float64
+
+// common are the labels that every sample of either broker has.
+var common = map[string]string{
+	"otel_scope_name": "broker-meter", "cluster": "DefaultCluster", "node_id": "broker-a", "node_type": "broker",
+	"zone": "z1", "rack": "r2",
+}
+
+// parse reads the text format. Samples without all common labels are left out.
+func parse(t *testing.T, text []byte) series {
+	t.Helper()
+	all := series{}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		line := lines.Text()
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, rest, ok := strings.Cut(line, "{")
+		end := strings.LastIndex(rest, "} ")
+		if !ok || end < 0 {
+			continue
+		}
+		labels := map[string]string{}
+		for _, pair := range strings.Split(rest[:end], "\",") {
+			if key, value, ok := strings.Cut(pair, "=\""); ok {
+				labels[key] = strings.TrimSuffix(value, "\"")
+			}
+		}
+		if !remove(labels, common) {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.Fields(rest[end+2:])[0], 64)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		key := name
+		for _, label := range slices.Sorted(maps.Keys(labels)) {
+			key += " " + label + "=" + labels[label]
+		}
+		if _, twice := all[key]; twice {
+			t.Errorf("%s stands twice", key)
+		}
+		all[key] = value
+	}
+	return all
+}
+
+// remove takes labels off; false if one is missing or has another value.
+func remove(from, labels map[string]string) bool {
+	for name, value := range labels {
+		if from[name] != value {
+			return false
+		}
+		delete(from, name)
+	}
+	return true
+}
+
+const recording = "testdata/java-5.3.3.prom"
+
+// The recording is made anew with the addresses of a fresh Java broker, whose metricsLabel is zone:z1,rack:r2:
+//
+//	ROCKETMQ_METRICS_BROKER=127.0.0.1:10911 ROCKETMQ_METRICS_URL=http://127.0.0.1:5557/metrics go test -run Record ./broker/metrics
+func TestRecord(t *testing.T) {
+	addr, url := os.Getenv("ROCKETMQ_METRICS_BROKER"), os.Getenv("ROCKETMQ_METRICS_URL")
+	if addr == "" || url == "" {
+		t.Log("nothing to record from")
+		return
+	}
+	play(t, addr)
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	for line := range strings.Lines(string(text)) {
+		if line[0] != '#' {
+			at := strings.LastIndex(strings.TrimSuffix(line, "\n"), " ")
+			if strings.HasSuffix(line[:at], "}") {
+				at = len(line) - 1 // no time of the sample
+			}
+			line = line[:at] + "\n"
+		}
+		out.WriteString(line)
+	}
+	if err := os.WriteFile(recording, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// elsewhere are metrics of a Java broker that this one does not have, and why.
+var elsewhere = map[string]string{
+	"rocketmq_pop_": "POP",
+}
+
+// varying are metrics whose values depend on the machine and the time; only their series are compared.
+var varying = []string{
+	"rocketmq_rpc_latency_milliseconds_bucket", "rocketmq_rpc_latency_milliseconds_sum",
+	"rocketmq_topic_create_execution_time_milliseconds_bucket", "rocketmq_topic_create_execution_time_milliseconds_sum",
+	"rocketmq_consumer_group_create_execution_time_milliseconds_bucket", "rocketmq_consumer_group_create_execution_time_milliseconds_sum",
+	"rocketmq_storage_", "rocketmq_consumer_lag_latency_milliseconds", "rocketmq_consumer_queueing_latency_milliseconds",
+	"rocketmq_timer_enqueue_latency_milliseconds", "rocketmq_timer_dequeue_latency_milliseconds",
+}
+
+func hasPrefix(key string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
+}
+
+// The same requests as were sent to a Java broker make the same series with the same values.
+func TestSameAsJava(t *testing.T) {
+	text, err := os.ReadFile(recording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	java := parse(t, text)
+	mq := rocketmqtest.Start(t, rocketmqtest.WithConfig("brokerName", "broker-a"), rocketmqtest.WithConfig("brokerClusterName", "DefaultCluster"),
+		rocketmqtest.WithConfig("metricsLabel", "zone:z1,rack:r2"), rocketmqtest.WithConfig("metricsExporterType", "PROM"),
+		rocketmqtest.WithConfig("brokerIP1", "127.0.0.1"))
+	play(t, mq.BrokerAddr)
+	var w metric.Writer
+	mq.Broker.Collect(&w)
+	ours := parse(t, w.Bytes())
+	for key, value := range java {
+		got, ok := ours[key]
+		switch {
+		case hasPrefix(key, slices.Collect(maps.Keys(elsewhere))) || different[key] != "":
+		case !ok:
+			t.Errorf("missing: %s %v", key, value)
+		case got != value && !hasPrefix(key, varying):
+			t.Errorf("%s: %v, Java has %v", key, got, value)
+		}
+	}
+	for key, value := range ours {
+		if _, ok := java[key]; !ok && different[key] == "" && !strings.HasPrefix(key, "rocketmq_broker_") {
+			t.Errorf("not there in Java: %s %v", key, value)
+		}
+	}
+}
+
+// different are series that differ, and why.
+var different = func() map[string]string {
+	const (
+		deleted = "the topic is deleted: its series end"
+		who     = "who consumes, not who sends the retry; and the topic of the message, not that of the retry"
+	)
+	all := map[string]string{
+		"rocketmq_send_to_dlq_messages_total consumer_group=CLIENT_INNER_PRODUCER is_system=false topic=%RETRY%MDead": who,
+		"rocketmq_send_to_dlq_messages_total consumer_group=MDead is_system=false topic=MTopic":                       who,
+	}
+	gone := " message_type=normal topic=MGone"
+	for _, name := range []string{"message_size_sum", "message_size_count", "messages_in_total", "throughput_in_total"} {
+		all["rocketmq_"+name+" is_system=false"+gone] = deleted
+	}
+	for _, le := range []string{"1024.0", "4096.0", "524288.0", "1048576.0", "2097152.0", "4194304.0", "+Inf"} {
+		all["rocketmq_message_size_bucket is_system=false le="+le+gone] = deleted
+	}
+	return all
+}()

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+// Package metric counts, and prints what was counted as Prometheus reads it (text format 0.0.4).
+//
+// There is no registry. Whoever counts keeps plain numbers and Histograms; when Prometheus asks, it writes them into a
+// Writer, together with what it only finds out then, such as lags:
+//
+//	w.Counter("rocketmq_messages_in_total", "Messages that producers sent.").Value(12, "topic", "T")
+//	w.Histogram("rocketmq_message_size", "Sizes of messages, bytes.").Histogram(sizes, "topic", "T")
+//
+// So a series lives as long as the thing that it is about, and counting costs an atomic addition or two.
+package metric
+
+import (
+	"math"
+	"sync/atomic"
+)
+
+// Histogram counts observations by size. It is safe for concurrent use; observing allocates nothing.
+type Histogram struct {
+	*Bounds
+	counts []atomic.Int64
+	sum    atomic.Int64
+}
+
+// Bounds are the upper bounds of a kind of histogram.
+type Bounds struct {
+	unit  float64
+	raw   []int64  // in the unit of Observe
+	texts []string // as the label le shows them
+}
+
+// NewBounds makes bounds, ascending. unit says how many of what is observed make one of the printed unit: 1e6 for
+// nanoseconds printed as milliseconds.
+func NewBounds(unit float64, upper ...float64) *Bounds {
+	b := &Bounds{unit: unit}
+	for _, u := range upper {
+		b.raw = append(b.raw, int64(u*unit))
+		b.texts = append(b.texts, javaDouble(u))
+	}
+	return b
+}
+
+// New makes an empty histogram.
+func (b *Bounds) New() *Histogram {
+	return &Histogram{Bounds: b, counts: make([]atomic.Int64, len(b.raw)+1)}
+}
+
+// Observe counts one observation.
+func (h *Histogram) Observe(v int64) {
+	i := 0
+	for i < len(h.raw) && v > h.raw[i] {
+		i++
+	}
+	h.counts[i].Add(1)
+	h.sum.Add(v)
+}
+
+// Count is how many observations there were.
+func (h *Histogram) Count() (n int64) {
+	for i := range h.counts {
+		n += h.counts[i].Load()
+	}
+	return n
+}
+
+// Sum is the sum of all observations, in the unit of Observe.
+func (h *Histogram) Sum() int64 { return h.sum.Load() }
+
+// javaDouble prints a bound as Java prints a double: 5.0. Prometheus 2 compares the label's text.
+func javaDouble(f float64) string {
+	text := string(appendNumber(nil, f))
+	if f == math.Trunc(f) && math.Abs(f) < 1e7 {
+		text += ".0"
+	}
+	return text
+}
