@@ -46,7 +46,9 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		ForceVerifyPropCRC:         s.ForceVerifyPropCRC,
 		Compat49:                   b.compat49(),
 		PageCacheBusyTimeout:       config.Millis(s.OsPageCacheBusyTimeOutMills),
+		BatchQueueFileSize:         int64(s.MapperFileSizeBatchConsumeQueue),
 		DelayLevels:                func() []time.Duration { return levels },
+		BatchTopic:                 b.topics.IsBatch,
 		Cleaning:                   b.cleaningRules,
 		Now:                        b.o.Now,
 		Log:                        b.log,
@@ -55,7 +57,6 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 	}
 }
 
-// cleaningRules is what the configuration says of deleting old files.
 // filterBitMap makes the bit map of a message that is being dispatched, if that is configured.
 func (b *Broker) filterBitMap(dst []byte, topic string, properties []byte, storeTime int64) []byte {
 	if !b.values().EnableCalcFilterBitMap {
@@ -64,6 +65,7 @@ func (b *Broker) filterBitMap(dst []byte, topic string, properties []byte, store
 	return b.filters.BitMap(dst, topic, properties, storeTime)
 }
 
+// cleaningRules is what the configuration says of deleting old files.
 func (b *Broker) cleaningRules() store.CleaningRules {
 	v := b.values()
 	s := &v.Store

@@ -68,7 +68,9 @@ type MessageStoreConfig struct {
 	EnableConsumeQueueExt bool `def:"false" mark:"r"`
 	// Bytes of one; it must not change while there are some.
 	MappedFileSizeConsumeQueueExt   int `def:"50331648" mark:"r"`
-	MapperFileSizeBatchConsumeQueue int `def:"13800000" v4:"!" later:"batch consume queues" mark:"r"`
+	// Size of a file of a batch queue (queue.type=BatchCQ), bytes, rounded up to whole units of 46; it must not change while
+	// there are some.
+	MapperFileSizeBatchConsumeQueue int `def:"13800000" v4:"!" mark:"r"`
 	BitMapLengthConsumeQueueExt     int `def:"64" none:"computed from expectConsumerNumUseFilter and maxErrorRateOfBloomFilter, in Java too"`
 	// ms between two asynchronous flushes.
 	FlushIntervalCommitLog  int `def:"500" mark:"m"`

@@ -7,6 +7,7 @@
 //	commitlog/00000000000000000000 …       all messages, one after the other            (package commitlog)
 //	consumequeue/TOPIC/QUEUEID/0000… …     where the messages of each queue are         (package consumequeue)
 //	consumequeue_ext/TOPIC/QUEUEID/0… …    tags, times and filter bits of the messages   (package consumequeue)
+//	batchconsumequeue/TOPIC/QUEUEID/0000…  the same for topics whose batches are one record
 //	index/yyyyMMddHHmmssSSS …              where the messages of a key are              (package index)
 //	deletedTopics                          topics whose records in the log are nobody's (ours)
 //
@@ -38,6 +39,7 @@ type Config struct {
 	ConsumeQueueFileSize       int64    // mappedFileSizeConsumeQueue, bytes, rounded up to whole units
 	ExtEnabled                 bool     // enableConsumeQueueExt
 	ExtFileSize                int64    // mappedFileSizeConsumeQueueExt, bytes
+	BatchQueueFileSize         int64    // mapperFileSizeBatchConsumeQueue, bytes, rounded up to whole units
 	IndexSlots                 int32    // maxHashSlotNum
 	IndexUnits                 int32    // maxIndexNum
 	IndexDisabled              bool     // messageIndexEnable=false
@@ -66,6 +68,8 @@ type Config struct {
 	// FilterBitMap appends the bit map of a message's filters to dst, for its extension unit; nothing where there are none.
 	// It is called with ExtEnabled only, in the order of the log, by one goroutine at a time. nil: no bit maps.
 	FilterBitMap func(dst []byte, topic string, properties []byte, storeTime int64) []byte
+	// BatchTopic tells whether a topic has queue.type=BatchCQ; nil: none has. 4.9 knows no such topics.
+	BatchTopic func(topic string) bool
 	// Cleaning says when old files are deleted, and when the disk is too full to take messages. It is asked again in each
 	// round. nil: nothing is deleted, and disks are not looked at.
 	Cleaning  func() CleaningRules
@@ -118,6 +122,7 @@ type PutResult struct {
 	Size        int32 // bytes of the record, of all records for a batch
 	QueueOffset int64 // of the first entry for a batch
 	StoreTime   int64 // ms
+	Messages    int   // that were stored
 	Offsets     []int64
 }
 
@@ -168,7 +173,7 @@ type GetResult struct {
 	NextBeginOffset int64
 	MinOffset       int64
 	MaxOffset       int64
-	Count           int
+	Count           int // messages
 	// BehindMemory tells that the last examined record lies further behind the log's end than
 	// accessMessageInMemoryMaxRatio of the machine's memory: Java then suggests to read from a slave.
 	BehindMemory bool
@@ -188,6 +193,9 @@ type Unit = consumequeue.Unit
 // ExtUnit is the extension of a unit: TagsCode, StoreTime and BitMap.
 type ExtUnit = consumequeue.ExtUnit
 
+// Span is such an entry with the messages that it stands for: more than one only in a batch queue.
+type Span = consumequeue.Span
+
 // IndexResult are the physical offsets found for a key, newest first, and how far the index reaches
 // (0 if nothing was found).
 type IndexResult struct {
@@ -198,7 +206,7 @@ type IndexResult struct {
 
 // API is the set of methods of *Store that the broker uses. It exists as documentation and for small fakes in tests.
 type API interface {
-	// Put appends one message. done is called exactly once: before Put returns when nothing has to be waited for,
+	// Put appends one message, or with SysInnerBatch a client batch as one record. done is called exactly once: before Put returns when nothing has to be waited for,
 	// else from another goroutine when the flush (or its time-out) came. A property WAIT=false never waits.
 	Put(m *message.Message, done func(PutResult))
 	// PutBatch appends the entries of a client batch (Body is the encoded batch) as one record each, in one piece.
@@ -218,6 +226,8 @@ type API interface {
 	Unit(topic string, queueID int32, offset int64) (Unit, bool)
 	// Ext reads the extension of a consume-queue entry; false if it has none.
 	Ext(topic string, queueID int32, offset int64) (ExtUnit, bool)
+	// Span reads the entry that stands for the message with a queue offset, or, where there is none, the next one.
+	Span(topic string, queueID int32, offset int64) (Span, bool)
 	// Record appends the record at a physical offset to dst; false if there is none. size 0: read it from the record.
 	Record(dst []byte, phyOffset int64, size int32) ([]byte, bool)
 	// InMemory tells whether a queue offset's record is within the hot part of the log (4.9's estimate, 40 % of memory).

@@ -247,18 +247,17 @@ func (d *dispatcher) add(e *entry, props []byte) bool {
 	d.lastTime = e.storeTime
 	known := message.ScanKnown(props)
 	tagsCode := d.s.tagsCode(e.q.topic, &known, e.storeTime)
-	// the units of inner batches belong into a batch consume queue
-	if isQueued(e.sysFlag) && e.sysFlag&message.SysInnerBatch == 0 {
+	if count, ok := e.count(&known); ok {
 		ext := consumequeue.ExtUnit{TagsCode: tagsCode, StoreTime: e.storeTime}
-		if d.s.cfg.ExtEnabled && d.s.cfg.FilterBitMap != nil {
+		if d.s.cfg.ExtEnabled && d.s.cfg.FilterBitMap != nil && !e.q.IsBatch() {
 			d.bitMap = d.s.cfg.FilterBitMap(d.bitMap[:0], e.q.topic, props, e.storeTime)
 			ext.BitMap = d.bitMap
 		}
-		d.collect(e, e.q, e.queueOffset, ext, true)
+		d.collect(e, e.q, e.queueOffset, ext, count)
 		if len(known.MultiDispatch) > 0 && d.s.cfg.EnableMultiDispatch {
 			err := d.s.multiTargets(&known, e.q.id, func(q *queue, offset int64) error {
 				if !d.s.gone.has([]byte(q.topic), e.phyOffset) {
-					d.collect(e, q, offset, consumequeue.ExtUnit{TagsCode: tagsCode}, false)
+					d.collect(e, q, offset, consumequeue.ExtUnit{TagsCode: tagsCode}, further)
 				}
 				return nil
 			})
@@ -284,8 +283,24 @@ func (d *dispatcher) index(e *entry, known *message.Known) (err error) {
 	return d.addKeys(e.q.topic, known.UniqKey, known.Keys, e.phyOffset, e.storeTime)
 }
 
+// count is how many messages of its queue a record stands for; false if it gets no unit. Inner batches belong into batch
+// queues.
+func (e *entry) count(known *message.Known) (int16, bool) {
+	inner := e.sysFlag&message.SysInnerBatch != 0
+	if !isQueued(e.sysFlag) || inner && !e.q.IsBatch() {
+		return 0, false
+	}
+	if !inner {
+		return 1, true // whatever is in the properties of an old record
+	}
+	return innerCount(e.sysFlag, known)
+}
+
+// further stands for the count of a record in another queue than its own.
+const further = 0
+
 // collect collects the unit of a record in one of its queues. As in Java only its own has an extension.
-func (d *dispatcher) collect(e *entry, q *queue, offset int64, ext consumequeue.ExtUnit, own bool) {
+func (d *dispatcher) collect(e *entry, q *queue, offset int64, ext consumequeue.ExtUnit, count int16) {
 	if q.deleted.Load() {
 		return
 	}
@@ -297,7 +312,15 @@ func (d *dispatcher) collect(e *entry, q *queue, offset int64, ext consumequeue.
 		}
 	}
 	u := consumequeue.Unit{PhyOffset: e.phyOffset, Size: e.size, TagsCode: ext.TagsCode}
-	isNew := own && q.CollectExt(u, offset, ext) || !own && q.Collect(u, offset)
+	var isNew bool
+	switch {
+	case q.IsBatch():
+		isNew = q.CollectBatch(consumequeue.BatchUnit{Unit: u, StoreTime: e.storeTime, Offset: offset, Count: max(count, 1)})
+	case count == further:
+		isNew = q.Collect(u, offset)
+	default:
+		isNew = q.CollectExt(u, offset, ext)
+	}
 	if isNew && d.s.cfg.Arrived != nil && !d.quiet {
 		d.arrivals = append(d.arrivals, arrival{
 			Arrival: Arrival{Topic: q.topic, QueueID: q.id, Offset: offset, TagsCode: ext.TagsCode, StoreTime: e.storeTime},

@@ -75,48 +75,61 @@ func (s *Store) guardedGet(dst []byte, q *queue, r GetRequest, res GetResult) (o
 	return out, res
 }
 
-// get collects the records of [r.Offset, res.MaxOffset).
+// get collects records from that of r.Offset on: in a batch queue that may be a batch which begins before.
 func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResult) []byte {
+	n, err := q.Find(r.Offset)
+	if err != nil {
+		s.log.Error("store: cannot read consume queue", "topic", q.topic, "queueId", q.id, "offset", r.Offset, "err", err)
+		res.Status, res.NextBeginOffset = OffsetFoundNull, r.Offset
+		return dst
+	}
 	var (
 		start    = len(dst)
 		end      = s.cl.End()
 		last     = int64(-1) // physical offset last examined
 		skipTo   = int64(-1) // records below are gone
 		next     = r.Offset
+		first    = n // number of the first unit; of the next one is n
+		unit     = int(q.UnitSize())
 		examined = max(maxExamined, int64(r.MaxCount))
-		// as in Java a Get does not go beyond the queue's file
-		stop = min(res.MaxOffset, q.FileEnd(r.Offset), r.Offset+examined)
 	)
+	// as in Java a Get does not go beyond the queue's file
+	_, stop := q.Units()
+	stop = min(stop, q.FileEnd(n), n+examined)
 	g.ext.Reset()
 	res.Status = NoMatchedMessage
-	for next < stop {
-		want := min(stop-next, int64(len(g.units)/consumequeue.UnitSize))
-		units, err := q.Read(g.units[:want*consumequeue.UnitSize], next)
+	for n < stop {
+		want := min(int(stop-n), len(g.units)/unit)
+		units, err := q.Read(g.units[:want*unit], n)
 		if err != nil || len(units) == 0 {
 			if err != nil {
 				s.log.Error("store: cannot read consume queue", "topic", q.topic, "queueId", q.id, "offset", next, "err", err)
 			}
-			if next == r.Offset {
-				res.Status, next = OffsetFoundNull, q.FileEnd(r.Offset)
+			if n == first {
+				res.Status = OffsetFoundNull
+				if !q.IsBatch() {
+					next = q.FileEnd(n)
+				}
 			}
 			break
 		}
-		for ; len(units) > 0; units = units[consumequeue.UnitSize:] {
-			u := consumequeue.ParseUnit(units)
-			if res.Count > 0 && full(len(dst)-start, res.Count, r.MaxCount, int(u.Size), s.inMemory(u.PhyOffset, end)) {
-				stop = next
+		for ; len(units) > 0; units = units[unit:] {
+			u := q.Parse(units, n)
+			if res.Count > 0 && full(len(dst)-start, res.Count, int(u.Count), r.MaxCount, int(u.Size), s.inMemory(u.PhyOffset, end)) {
+				stop = n
 				break
 			}
 			last = u.PhyOffset
-			next++
+			n++
+			next = u.End()
 			if u.PhyOffset < skipTo {
 				continue
 			}
-			rec, status := s.match(g, q, u, r.Match)
+			rec, status := s.match(g, q, u.Unit, r.Match)
 			switch status {
 			case Found:
 				dst = append(dst, rec...)
-				res.Count++
+				res.Count += int(u.Count)
 				res.Status, skipTo = Found, -1
 			case MessageWasRemoving:
 				skipTo = s.cl.NextFile(u.PhyOffset)
@@ -129,13 +142,14 @@ func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResul
 		}
 	}
 	res.NextBeginOffset = next
+	res.MaxOffset = max(res.MaxOffset, next)
 	res.BehindMemory = last >= 0 && end-last > s.memory
 	return dst
 }
 
-// full tells whether the next record, of size bytes, has to wait for another Get.
-func full(bytes, count, maxCount, size int, inMemory bool) bool {
-	if count >= maxCount {
+// full tells whether the next record, of more messages and size bytes, has to wait for another Get.
+func full(bytes, count, more, maxCount, size int, inMemory bool) bool {
+	if count+more > maxCount {
 		return true
 	}
 	if inMemory {

@@ -57,6 +57,13 @@ func killConfig(dir string, round int) store.Config {
 	}
 }
 
+// batchTopic has batch queues in the directories that begin with every other 20th round: 4.9 knows none.
+const batchTopic = "Kill2"
+
+func hasBatchTopic(round int) func(string) bool {
+	return func(topic string) bool { return topic == batchTopic && round/20%2 == 0 }
+}
+
 // keepFiles has old files deleted at once as long as the log has more than n.
 func keepFiles(cfg *store.Config, n int) {
 	dir := cfg.Dir
@@ -94,11 +101,34 @@ func seeded(seed uint64) *message.Message {
 	return m
 }
 
+// innerBatch makes the batch of a seed as one record, with the messages that follow in its body.
+func innerBatch(seed uint64) *message.Message {
+	m := seeded(seed)
+	count := 2 + seed/10%8
+	m.Body = nil
+	for i := range count {
+		m.Body = message.AppendBatchEntry(m.Body, 0, seeded(seed+1+i).Body, nil)
+	}
+	m.SysFlag = message.SysInnerBatch | message.SysNeedUnwrap
+	m.Properties = message.AppendProperty(m.Properties, message.PropInnerNum, strconv.FormatUint(count, 10))
+	return m
+}
+
+// countOf is how many messages a record stands for.
+func countOf(r *message.Record) int64 {
+	if r.SysFlag&message.SysInnerBatch == 0 {
+		return 1
+	}
+	n, _ := strconv.ParseInt(string(message.ScanKnown(r.Properties).InnerNum), 10, 16)
+	return n
+}
+
 // runChild stores messages until it is killed. Standard output is a line per acknowledged message:
 // seed, physical offset, queue offset.
 func runChild(dir string) {
 	round, _ := strconv.Atoi(os.Getenv(childEnv + "_ROUND"))
 	cfg := killConfig(dir, round)
+	cfg.BatchTopic = hasBatchTopic(round)
 	if os.Getenv(childEnv+"_CLEANS") != "" {
 		keepFiles(&cfg, 5)
 	}
@@ -117,12 +147,16 @@ func runChild(dir string) {
 	for worker := range uint64(4) {
 		go func() {
 			for n := uint64(round)<<32 | worker<<24; ; n += 10 {
-				if n%70 < 10 {
-					n += putBatch(s, n, acknowledge)
+				m := seeded(n)
+				switch {
+				case n%70 < 10 && cfg.BatchTopic(m.Topic):
+					m = innerBatch(n)
+				case n%70 < 10:
+					putBatch(s, n, acknowledge)
 					continue
 				}
 				done := make(chan struct{})
-				s.Put(seeded(n), func(r store.PutResult) {
+				s.Put(m, func(r store.PutResult) {
 					if r.Status == store.PutOK {
 						acknowledge(n, r.PhyOffset, r.QueueOffset)
 					}
@@ -137,7 +171,7 @@ func runChild(dir string) {
 }
 
 // putBatch stores a batch of up to 9 messages with seeds from n+1 on, in the queue of n.
-func putBatch(s *store.Store, n uint64, acknowledge func(seed uint64, phy, offset int64)) uint64 {
+func putBatch(s *store.Store, n uint64, acknowledge func(seed uint64, phy, offset int64)) {
 	m := seeded(n)
 	count := 2 + n/10%8
 	m.Body, m.Properties = nil, nil
@@ -155,7 +189,6 @@ func putBatch(s *store.Store, n uint64, acknowledge func(seed uint64, phy, offse
 		close(done)
 	})
 	<-done
-	return 0
 }
 
 // ack is an acknowledged message.
@@ -220,12 +253,17 @@ func checkAcks(t *testing.T, s *store.Store, acks []ack) {
 			t.Fatal(err)
 		}
 		want := seeded(a.seed)
+		if r.SysFlag&message.SysInnerBatch != 0 {
+			want = innerBatch(a.seed)
+		}
 		if string(r.Body) != string(want.Body) || r.QueueOffset != a.offset || r.PhyOffset != a.phy {
 			t.Fatalf("message %d came back with other content", a.seed)
 		}
-		u, ok := s.Unit(string(r.Topic), r.QueueID, a.offset)
-		if !ok || u.PhyOffset != a.phy || u.Size != r.Size {
-			t.Fatalf("message %d: unit %+v at queue offset %d of %s-%d", a.seed, u, a.offset, r.Topic, r.QueueID)
+		for _, offset := range []int64{a.offset, a.offset + countOf(&r) - 1} {
+			u, ok := s.Unit(string(r.Topic), r.QueueID, offset)
+			if !ok || u.PhyOffset != a.phy || u.Size != r.Size {
+				t.Fatalf("message %d: unit %+v at queue offset %d of %s-%d", a.seed, u, offset, r.Topic, r.QueueID)
+			}
 		}
 	}
 }
@@ -246,6 +284,9 @@ func checkConsistent(t *testing.T, s *store.Store) (records int) {
 			t.Fatalf("%s-%d: unit %d is %+v, record at %d", topic, id, offset, u, r.PhyOffset)
 		}
 		units[place{topic, id}]++
+		if topic == string(r.Topic) {
+			units[place{topic, id}] += countOf(r) - 1
+		}
 	}
 	cl := s.CommitLog()
 	res, err := cl.Scan(s.MinPhyOffset(), cl.End(), commitlog.CheckBody, func(off int64, r *message.Record, _ []byte) error {
@@ -306,6 +347,22 @@ func checkConsistent(t *testing.T, s *store.Store) (records int) {
 	return records
 }
 
+// nameBatchTopic writes the attribute of the batch topic where Java looks for it.
+func nameBatchTopic(t *testing.T, dir string, is func(string) bool) {
+	t.Helper()
+	if !is(batchTopic) {
+		return
+	}
+	text := `{"topicConfigTable":{"` + batchTopic + `":{"attributes":{"queue.type":"BatchCQ"},"topicName":"` + batchTopic + `"}}}`
+	config := filepath.Join(dir, "config")
+	if err := os.MkdirAll(config, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(config, "topics.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // killRounds kills a child again and again over one directory, which is begun anew every 20 rounds. judge may look at
 // the directory as the child left it.
 func killRounds(t *testing.T, rounds int, judge func(t *testing.T, round int, dir string), env ...string) {
@@ -314,12 +371,15 @@ func killRounds(t *testing.T, rounds int, judge func(t *testing.T, round int, di
 	for round := range rounds {
 		if round%20 == 0 {
 			dir, acks = filepath.Join(t.TempDir(), "store"), nil
+			nameBatchTopic(t, dir, hasBatchTopic(round))
 		}
 		acks = append(acks, killRound(t, dir, round, env...)...)
 		if judge != nil {
 			judge(t, round, dir)
 		}
-		s, err := store.Open(killConfig(dir, round))
+		cfg := killConfig(dir, round)
+		cfg.BatchTopic = hasBatchTopic(round)
+		s, err := store.Open(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strconv"
 
 	"rocketmq-go/message"
 	"rocketmq-go/store/commitlog"
@@ -40,13 +39,19 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		done(PutResult{Status: s.propertiesTooLong()})
 		return
 	}
-	if len(known.InnerNum) > 0 != (m.SysFlag&message.SysInnerBatch != 0) {
+	count, ok := innerCount(m.SysFlag, &known)
+	inner := m.SysFlag&message.SysInnerBatch != 0
+	if !ok || inner && m.SysFlag&message.SysTransactionMask != message.SysNotTransaction {
 		done(PutResult{Status: MessageIllegal})
 		return
 	}
 	q, err := s.queueFor(m.Topic, m.QueueID)
 	if err != nil {
 		s.refuse(err, done)
+		return
+	}
+	if inner && !q.IsBatch() {
+		done(PutResult{Status: MessageIllegal})
 		return
 	}
 	var multi *multiPut
@@ -61,7 +66,7 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		done(PutResult{Status: OSPageCacheBusy})
 		return
 	}
-	res, err := s.append(m, q, bodyCRC, units(&known), multi)
+	res, err := s.append(m, q, bodyCRC, count, multi)
 	s.cl.Unlock()
 	if err == errDeleted {
 		s.Put(m, done)
@@ -137,19 +142,8 @@ func (s *Store) lockLog() bool {
 	return true
 }
 
-// units is how many queue offsets a message takes: one, or for an inner batch (5.x) the number of its messages.
-func units(known *message.Known) int64 {
-	if len(known.InnerNum) == 0 {
-		return 1 // nearly always, and an error of Atoi would be an allocation
-	}
-	if n, err := strconv.Atoi(string(known.InnerNum)); err == nil && n > 0 {
-		return int64(n)
-	}
-	return 1
-}
-
-// append encodes one message into the log. The log's lock is held.
-func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, units int64, multi *multiPut) (res PutResult, err error) {
+// append encodes one message, or an inner batch of count, into the log. The log's lock is held.
+func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, count int16, multi *multiPut) (res PutResult, err error) {
 	defer s.catchFault(debug.SetPanicOnFault(true), &err)
 	if s.closed {
 		return res, errClosed
@@ -162,6 +156,9 @@ func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, units int64,
 	one := *m
 	if multi != nil {
 		one.Properties = multi.properties(s)
+	}
+	if m.SysFlag&message.SysInnerBatch != 0 {
+		one.Properties = withBase(one.Properties, q.next)
 	}
 	one.Properties = s.withCRCRoom(one.Properties, &s.scratch)
 	size, err := s.recordSize(&one)
@@ -180,7 +177,7 @@ func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, units int64,
 	s.encode(dst, &one, bodyCRC, pos)
 	s.cl.Commit(size)
 	if queued {
-		q.next += units
+		q.next += int64(count)
 	}
 	if multi != nil {
 		multi.advance()
@@ -189,7 +186,7 @@ func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, units int64,
 		q: q, phyOffset: phyOffset, queueOffset: pos.QueueOffset, storeTime: now,
 		size: int32(size), props: int32(len(one.Properties)), sysFlag: m.SysFlag,
 	})
-	return PutResult{PhyOffset: phyOffset, Size: int32(size), QueueOffset: pos.QueueOffset, StoreTime: now}, nil
+	return PutResult{PhyOffset: phyOffset, Size: int32(size), QueueOffset: pos.QueueOffset, StoreTime: now, Messages: int(count)}, nil
 }
 
 // isQueued tells whether a record gets a unit in its consume queue: prepared and rolled back ones do not.

@@ -18,7 +18,8 @@ func (s *Store) PutBatch(m *message.Message, done func(PutResult)) {
 	}
 	known := message.ScanKnown(m.Properties)
 	delayed := len(known.Delay) > 0 && string(known.Delay) != "0"
-	if delayed || m.SysFlag&message.SysTransactionMask != message.SysNotTransaction {
+	_, fits := innerCount(m.SysFlag, &known)
+	if !fits || m.SysFlag&message.SysInnerBatch != 0 || delayed || m.SysFlag&message.SysTransactionMask != message.SysNotTransaction {
 		done(PutResult{Status: MessageIllegal})
 		return
 	}
@@ -119,7 +120,7 @@ func (s *Store) appendBatch(m *message.Message, q *queue, b *batch) (res PutResu
 		return res, err
 	}
 	res = PutResult{
-		PhyOffset: phyOffset, Size: int32(b.size), QueueOffset: q.next, StoreTime: now,
+		PhyOffset: phyOffset, Size: int32(b.size), QueueOffset: q.next, StoreTime: now, Messages: len(b.entries),
 		Offsets: make([]int64, 0, len(b.entries)),
 	}
 	e := message.ScanBatch(m.Body)

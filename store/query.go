@@ -44,12 +44,12 @@ func (s *Store) OffsetByTime(topic string, queueID int32, ms int64, b Boundary) 
 	}
 	reader := commitlog.Reader{Log: s.cl}
 	defer reader.Close()
-	lo, hi := q.Min(), q.Max()
+	lo, hi := q.Units()
 	if lo >= hi {
-		return lo
+		return q.Min()
 	}
 	storeTime := func(i int) int64 {
-		u, ok := q.Unit(lo + int64(i))
+		u, ok := q.UnitAt(lo + int64(i))
 		if !ok {
 			return -1
 		}
@@ -67,10 +67,10 @@ func (s *Store) OffsetByTime(topic string, queueID int32, ms int64, b Boundary) 
 		return lo + int64(first)
 	}
 	if b == Lower {
-		return lo + int64(first)
+		return q.OffsetOf(lo + int64(first))
 	}
 	after := sort.Search(n, func(i int) bool { return storeTime(i) > ms })
-	return lo + int64(max(after-1, 0))
+	return q.OffsetOf(lo + int64(max(after-1, 0)))
 }
 
 // StoreTime implements API.
@@ -86,15 +86,24 @@ func (s *Store) StoreTime(topic string, queueID int32, offset int64) int64 {
 
 // Unit implements API.
 func (s *Store) Unit(topic string, queueID int32, offset int64) (Unit, bool) {
-	q := s.lookup(topic, queueID)
-	if q == nil {
+	span, ok := s.Span(topic, queueID, offset)
+	if !ok || span.Offset > offset {
 		return Unit{}, false
 	}
-	u, ok := q.Unit(offset)
-	if ok && consumequeue.IsExtAddress(u.TagsCode) {
-		u.TagsCode = s.tagsOf(q, u)
+	return span.Unit, true
+}
+
+// Span implements API.
+func (s *Store) Span(topic string, queueID int32, offset int64) (Span, bool) {
+	q := s.lookup(topic, queueID)
+	if q == nil {
+		return Span{}, false
 	}
-	return u, ok
+	span, ok := q.Span(offset)
+	if ok && consumequeue.IsExtAddress(span.TagsCode) {
+		span.TagsCode = s.tagsOf(q, span.Unit)
+	}
+	return span, ok
 }
 
 // tagsOf is the tags code of a unit with an extension, from the record if that cannot be read.
@@ -249,7 +258,9 @@ func (s *Store) DeleteTopics(topics []string) {
 	var removeErr error
 	for _, topic := range known {
 		s.log.Info("store: deleting the consume queues of a topic", "topic", topic)
-		removeErr = errors.Join(removeErr, os.RemoveAll(filepath.Join(s.queueRoot(), topic)), os.RemoveAll(filepath.Join(s.extRoot(), topic)))
+		for _, root := range []string{s.queueRoot(), s.extRoot(), s.batchRoot()} {
+			removeErr = errors.Join(removeErr, os.RemoveAll(filepath.Join(root, topic)))
+		}
 	}
 	if err != nil { // on a full disk there is room now
 		err = s.gone.add(known, end, s.cl.Min())
@@ -307,13 +318,14 @@ type QueueInfo struct {
 	QueueID  int32
 	Min, Max int64
 	MaxPhy   int64 // behind the newest record, -1 if there never was one
+	Batch    bool
 }
 
 // QueueInfos are those of all queues, sorted by topic as Java sorts strings, and queue id.
 func (s *Store) QueueInfos() []QueueInfo {
 	var out []QueueInfo
 	for _, q := range s.allQueues() {
-		out = append(out, QueueInfo{q.topic, q.id, q.Min(), q.Max(), q.MaxPhy()})
+		out = append(out, QueueInfo{q.topic, q.id, q.Min(), q.Max(), q.MaxPhy(), q.IsBatch()})
 	}
 	slices.SortFunc(out, func(a, b QueueInfo) int {
 		if c := slices.Compare(utf16.Encode([]rune(a.Topic)), utf16.Encode([]rune(b.Topic))); c != 0 {

@@ -17,7 +17,14 @@ import (
 
 // loadQueues opens all consume queues of the directory and finds their ends.
 func (s *Store) loadQueues() error {
-	topics, err := os.ReadDir(s.queueRoot())
+	if err := s.loadQueuesOf(s.queueRoot(), false); err != nil || s.cfg.Compat49 {
+		return err
+	}
+	return s.loadQueuesOf(s.batchRoot(), true)
+}
+
+func (s *Store) loadQueuesOf(root string, batch bool) error {
+	topics, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -25,7 +32,7 @@ func (s *Store) loadQueues() error {
 		if !t.IsDir() {
 			continue
 		}
-		ids, err := os.ReadDir(filepath.Join(s.queueRoot(), t.Name()))
+		ids, err := os.ReadDir(filepath.Join(root, t.Name()))
 		if err != nil {
 			return err
 		}
@@ -34,7 +41,10 @@ func (s *Store) loadQueues() error {
 			if err != nil || !e.IsDir() {
 				continue
 			}
-			q, err := s.addQueue(t.Name(), int32(id))
+			if !s.chooses(t.Name(), int32(id), batch) {
+				continue
+			}
+			q, err := s.addQueue(t.Name(), int32(id), batch)
 			if err != nil {
 				return err
 			}
@@ -44,6 +54,26 @@ func (s *Store) loadQueues() error {
 		}
 	}
 	return nil
+}
+
+// chooses tells whether queue files are used. If there are some of both kinds, which only a change of the topic behind the
+// store's back can leave, its attribute decides. (Java does not start with queues of the wrong kind.)
+func (s *Store) chooses(topic string, id int32, batch bool) bool {
+	if batch != s.isBatchTopic(topic) {
+		s.log.Warn("store: the files of a queue are not of the kind that its topic has", "topic", topic, "queueId", id, "batchconsumequeue", batch)
+	}
+	key := queueKey{topic, id}
+	other := s.queues[key]
+	if other == nil {
+		return true
+	}
+	if batch != s.isBatchTopic(topic) {
+		return false
+	}
+	s.log.Error("store: a queue has files of both kinds, those of the other kind are left out", "topic", topic, "queueId", id)
+	other.Close()
+	delete(s.queues, key)
+	return true
 }
 
 // recover finds the end of the log, dispatches what the queues do not have, and makes them fit.

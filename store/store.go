@@ -114,6 +114,10 @@ func (c Config) withDefaults() Config {
 		c.ConsumeQueueFileSize += consumequeue.UnitSize - r
 	}
 	set(&c.ExtFileSize, 48<<20)
+	set(&c.BatchQueueFileSize, 300000*consumequeue.BatchUnitSize)
+	if r := c.BatchQueueFileSize % consumequeue.BatchUnitSize; r != 0 {
+		c.BatchQueueFileSize += consumequeue.BatchUnitSize - r
+	}
 	set32(&c.IndexSlots, 5000000)
 	set32(&c.IndexUnits, 20000000)
 	set32(&c.MaxMessageSize, 4<<20)
@@ -372,15 +376,20 @@ func (s *Store) queueFor(topic string, id int32) (*queue, error) {
 	if q := s.queues[queueKey{topic, id}]; q != nil {
 		return q, nil
 	}
-	return s.addQueue(strings.Clone(topic), id)
+	return s.addQueue(strings.Clone(topic), id, s.isBatchTopic(topic))
 }
 
 // addQueue opens a queue; s.mu is held, or nobody else uses the store yet.
-func (s *Store) addQueue(topic string, id int32) (*queue, error) {
-	cq, err := consumequeue.Open(consumequeue.Options{
-		Dir:      filepath.Join(s.queueRoot(), topic, strconv.Itoa(int(id))),
-		FileSize: s.cfg.ConsumeQueueFileSize, Ext: s.ext(topic, id), FDs: s.fds, Log: s.log,
-	})
+func (s *Store) addQueue(topic string, id int32, batch bool) (*queue, error) {
+	o := consumequeue.Options{FileSize: s.cfg.ConsumeQueueFileSize, Batch: batch, FDs: s.fds, Log: s.log}
+	root := s.queueRoot()
+	if batch {
+		root, o.FileSize = s.batchRoot(), s.cfg.BatchQueueFileSize
+	} else {
+		o.Ext = s.ext(topic, id)
+	}
+	o.Dir = filepath.Join(root, topic, strconv.Itoa(int(id)))
+	cq, err := consumequeue.Open(o)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"rocketmq-go/store/consumequeue"
 )
 
 // syncsAtOnce is how many queues are written to disk at the same time: the file system commits them together.
@@ -119,7 +117,7 @@ func (u *upkeep) syncQueues(leastPages int64) (left int, err error) {
 		if q.deleted.Load() {
 			continue
 		}
-		if q.Unsynced()*consumequeue.UnitSize < leastPages*4096 {
+		if q.Unsynced()*q.UnitSize() < leastPages*4096 {
 			rest = append(rest, q)
 			continue
 		}

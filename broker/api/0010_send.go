@@ -223,11 +223,11 @@ func (o *send) chooseQueue(r *remoting.Request, t *protocol.TopicConfig) error {
 		e.SysFlag |= message.SysMultiTags
 	}
 	o.batch = h.Batch.V
-	return refuseUnsupported(t, o)
+	return byAttributes(t, o)
 }
 
-// refuseUnsupported answers what the topic's attributes ask of its messages.
-func refuseUnsupported(t *protocol.TopicConfig, o *send) error {
+// byAttributes does what the topic's attributes ask of its messages.
+func byAttributes(t *protocol.TopicConfig, o *send) error {
 	if t.Attributes.Len() == 0 {
 		return nil
 	}
@@ -237,9 +237,9 @@ func refuseUnsupported(t *protocol.TopicConfig, o *send) error {
 			return protocol.Errorf(protocol.RespMessageIllegal, "Required message key is missing")
 		}
 	}
-	if queue, _ := t.Attributes.Get("queue.type"); queue == "BatchCQ" {
+	if o.entry.BatchTopic = topic.IsBatch(t); o.entry.BatchTopic && !o.s.profile.TopicAttributes {
 		return protocol.Errorf(protocol.RespSystemError,
-			"topic[%s] has queue.type=BatchCQ, which this broker cannot store yet", t.TopicName)
+			"topic[%s] has queue.type=BatchCQ, which brokers of 4.9 do not know", t.TopicName)
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func (o *send) reply() *protocol.Response {
 	o.response = protocol.Response{Extra: o.extra[:]}
 	if err := o.s.put.Answer(o.result.Status); err != nil {
 		o.s.stats.Traffic.PutFailed()
-		fail(&o.response, err)
+		o.failed(err)
 		return &o.response
 	}
 	o.s.stats.Traffic.PutTook(o.s.now().Sub(o.began))
@@ -314,6 +314,9 @@ func (o *send) reply() *protocol.Response {
 	if e.UniqKey != "" {
 		o.answer.TransactionID = protocol.Some(e.UniqKey)
 	}
+	if e.InnerBatch {
+		o.answer.BatchUniqID = protocol.Some(e.UniqKey)
+	}
 	if o.recallable() {
 		broker := o.s.config().BrokerName
 		o.answer.RecallHandle = protocol.Some(recallHandle(e.RealTopic, broker, e.TimerOut, e.UniqKey))
@@ -335,7 +338,16 @@ func (o *send) refuse(r *remoting.Request, err error) {
 	if o.entry.Topic != "" || o.extra[0].Key != "" {
 		o.response.Extra = o.extra[:]
 	}
-	fail(&o.response, err)
+	o.failed(err)
 	r.Reply(&o.response)
 	o.release()
+}
+
+// failed makes the answer a refusal; that of an inner batch names it.
+func (o *send) failed(err error) {
+	fail(&o.response, err)
+	if o.entry.InnerBatch {
+		o.answer = protocol.SendMessageResponseHeader{BatchUniqID: protocol.Some(o.entry.UniqKey)}
+		o.response.Header = &o.answer
+	}
 }

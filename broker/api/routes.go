@@ -40,6 +40,7 @@ type Store interface {
 	OffsetByTime(topic string, queueID int32, ms int64, b store.Boundary) int64
 	StoreTime(topic string, queueID int32, offset int64) int64
 	Unit(topic string, queueID int32, offset int64) (store.Unit, bool)
+	Span(topic string, queueID int32, offset int64) (store.Span, bool)
 	Ext(topic string, queueID int32, offset int64) (store.ExtUnit, bool)
 	Record(dst []byte, phyOffset int64, size int32) ([]byte, bool)
 	InMemory(topic string, queueID int32, offset int64) bool
@@ -48,6 +49,7 @@ type Store interface {
 	Queues() map[string][]int32
 	MaxPhyOffset() int64
 	CleanNow(kind store.CleanKind)
+	Dispatch()
 }
 
 // Services are everything that handlers use.

@@ -106,6 +106,9 @@ type Entry struct {
 	// the topic that it is for.
 	TimerOut  int64
 	RealTopic string
+	// BatchTopic is set by whoever sends to a topic with batch queues. InnerBatch tells after Batch that the batch became, or
+	// was to become, one record.
+	BatchTopic, InnerBatch bool
 
 	encoded []byte
 	id      []byte
@@ -117,6 +120,7 @@ func (e *Entry) Reset() {
 	e.Message = message.Message{}
 	e.Props.Reset()
 	e.UniqKey, e.TimerOut, e.RealTopic = "", 0, ""
+	e.BatchTopic, e.InnerBatch = false, false
 }
 
 // Open takes the properties text of a send request and adds what every stored message carries.
@@ -186,29 +190,6 @@ func (p *Pipeline) Put(e *Entry, done func(store.PutResult)) error {
 	e.encoded = e.Props.Append(e.encoded[:0], p.dialect)
 	e.Properties = e.encoded
 	p.Store.Put(&e.Message, done)
-	return nil
-}
-
-// Batch stores the entries of a client batch, each as a message of its own.
-func (p *Pipeline) Batch(e *Entry, done func(store.PutResult)) error {
-	if strings.HasPrefix(e.Topic, RetryPrefix) {
-		return protocol.Errorf(protocol.RespMessageIllegal, "batch request does not support retry group %s", e.Topic)
-	}
-	level, err := levelOf(e)
-	if err != nil {
-		return err
-	}
-	if level > 0 || p.tooLong(e) {
-		return p.illegal()
-	}
-	e.UniqKey = e.Props.Get(message.PropUniqKey)
-	e.Props.Set(propCluster, p.Config().BrokerClusterName)
-	if err := p.timer(e); err != nil {
-		return err
-	}
-	e.encoded = e.Props.Append(e.encoded[:0], p.dialect)
-	e.Properties = e.encoded
-	p.Store.PutBatch(&e.Message, done)
 	return nil
 }
 

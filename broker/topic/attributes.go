@@ -16,12 +16,26 @@ const (
 	messageType   = "message.type"
 	cleanupPolicy = "cleanup.policy"
 	compacted     = "COMPACTION"
+	queueType     = "queue.type"
+	batchQueue    = "BatchCQ"
 )
 
 // IsCompacted tells whether of a topic's messages only the newest of each key shall stay.
 func (t *Table) IsCompacted(name string) bool {
 	cfg := t.Get(name)
 	return cfg != nil && isCompacted(cfg)
+}
+
+// IsBatch tells whether a topic's client batches are one record each, in batch queues.
+func IsBatch(cfg *protocol.TopicConfig) bool {
+	kind, _ := cfg.Attributes.Get(queueType)
+	return kind == batchQueue
+}
+
+// IsBatch tells it of the topic of that name.
+func (t *Table) IsBatch(name string) bool {
+	cfg := t.Get(name)
+	return cfg != nil && IsBatch(cfg)
 }
 
 // Compacted lists these topics with the number of their queues.
@@ -50,7 +64,7 @@ type attribute struct {
 // attributes are all that exist. The order of the values is that of Java's refusal.
 var attributes = map[string]attribute{
 	messageType:    {values: []string{"UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL"}, changeable: true},
-	"queue.type":   {values: []string{"BatchCQ", "SimpleCQ"}},
+	queueType:      {values: []string{batchQueue, "SimpleCQ"}},
 	cleanupPolicy:  {values: []string{"DELETE", compacted}},
 	"reserve.time": {min: -1, changeable: true},
 }

@@ -169,6 +169,17 @@ func (q *Queue) UnitAt(n int64) (Span, bool) {
 	return s, err == nil
 }
 
+// OffsetOf is the queue offset of the first message of unit n, or where the next one will begin.
+func (q *Queue) OffsetOf(n int64) int64 {
+	if q.batch == nil {
+		return n
+	}
+	if s, err := q.span(n); err == nil {
+		return s.Offset
+	}
+	return q.Max()
+}
+
 // fitBatch makes the queue offsets fit the units. A queue that lost all of them goes on where the first one was.
 func (q *Queue) fitBatch() error {
 	b := q.batch

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store
+
+import (
+	"path/filepath"
+	"strconv"
+
+	"rocketmq-go/message"
+	"rocketmq-go/store/consumequeue"
+)
+
+// Topics with the attribute queue.type=BatchCQ (5.x) have batch queues: a whole client batch is one record there, an inner
+// batch, with the flag SysInnerBatch and the property INNER_NUM, the number of its messages. It takes so many queue offsets;
+// the store notes the first one in INNER_BASE. Any other record stands for one message, as everywhere.
+
+func (s *Store) batchRoot() string { return filepath.Join(s.cfg.Dir, "batchconsumequeue") }
+
+// isBatchTopic tells which kind of queues a topic gets. Those that are there already stay what they are.
+func (s *Store) isBatchTopic(topic string) bool {
+	return s.cfg.BatchTopic != nil && !s.cfg.Compat49 && s.cfg.BatchTopic(topic)
+}
+
+// innerCount is how many messages a record stands for; false if its properties do not fit its flags. (Java stores an inner
+// batch of any number. With none, or more than a unit can tell, its queue ends there for good.)
+func innerCount(sysFlag int32, known *message.Known) (int16, bool) {
+	switch {
+	case sysFlag&message.SysInnerBatch == 0:
+		return 1, len(known.InnerNum) == 0
+	case len(known.InnerNum) == 0:
+		return 1, true
+	}
+	n, err := strconv.Atoi(string(known.InnerNum))
+	return int16(n), err == nil && n > 0 && n <= consumequeue.MaxBatch
+}
+
+// withBase are the properties of an inner batch with the queue offset of its first message.
+func withBase(properties []byte, base int64) []byte {
+	return message.Rebuild(properties, message.Java5, [2]string{message.PropInnerBase, strconv.FormatInt(base, 10)})
+}
