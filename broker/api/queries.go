@@ -129,8 +129,8 @@ func (q *queries) consumeQueue(r *remoting.Request) (*protocol.Response, error) 
 			b.FilterData = fmt.Sprintf("%s@%s is not online!", group, topic)
 		}
 	}
-	for i := h.Index; i < b.MaxQueueIndex && len(b.QueueData) < min(int(h.Count), unitLimit); i++ {
-		u, ok := q.store.Unit(topic, queue, i)
+	for i := h.Index; i < b.MaxQueueIndex && len(b.QueueData) < min(int(h.Count), unitLimit); {
+		u, ok := q.store.Span(topic, queue, i)
 		if !ok {
 			break
 		}
@@ -139,6 +139,7 @@ func (q *queries) consumeQueue(r *remoting.Request) (*protocol.Response, error) 
 			showExt(&data, x, b.SubscriptionData != nil, match)
 		}
 		b.QueueData = append(b.QueueData, data)
+		i = u.End()
 	}
 	if len(b.QueueData) == 0 {
 		return &protocol.Response{
