@@ -18,6 +18,10 @@ type Message struct {
 	PreparedTransactionOffset int64
 	Properties                []byte // encoded: name 0x01 value 0x02 …
 	Body                      []byte
+
+	// Gathered is not stored: whoever puts this message calls the store's Dispatch soon afterwards, best once for all
+	// that it puts together.
+	Gathered bool
 }
 
 // Bits of SysFlag (store-format: the same in records, requests and replies).

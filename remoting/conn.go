@@ -55,6 +55,7 @@ type endpoint struct {
 	version    int32
 	language   protocol.Language
 	dispatcher Dispatcher
+	gatherer   Gatherer // the dispatcher, if it is one
 	listener   ConnListener
 	log        *slog.Logger
 	poison     bool
@@ -190,6 +191,7 @@ func (c *conn) frames() error {
 	}
 	c.beginBatch()
 	defer c.endBatch()
+	defer c.gathered()
 	for {
 		size, err := protocol.FrameSize(c.in.bytes(), c.MaxFrame)
 		if err != nil {
@@ -206,6 +208,19 @@ func (c *conn) frames() error {
 			return err
 		}
 	}
+}
+
+// gathered tells the dispatcher that no more of what was read together comes for now.
+func (c *conn) gathered() {
+	if c.gatherer == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("panic after a batch of requests", "peer", c.remote, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	c.gatherer.Gathered()
 }
 
 func (c *conn) handle(frame []byte) error {
@@ -267,6 +282,7 @@ func (c *conn) answer(cmd *protocol.Command) {
 func (c *conn) admit() error {
 	queued := c.queuedNow()
 	if queued > flushAt {
+		c.gathered()
 		c.endBatch()
 		c.beginBatch()
 		queued = c.queuedNow()
@@ -274,6 +290,7 @@ func (c *conn) admit() error {
 	if int(c.inFlight.Load()) < c.MaxInFlight && queued < c.MaxQueued {
 		return nil
 	}
+	c.gathered()
 	c.endBatch()
 	defer c.beginBatch()
 	return c.wait(func() bool { return int(c.inFlight.Load()) < c.MaxInFlight && c.queued < c.MaxQueued })

@@ -12,6 +12,7 @@ import (
 
 func (e *endpoint) set(l Limits, version int32, lang protocol.Language, d Dispatcher, cl ConnListener, log *slog.Logger) {
 	e.Limits, e.version, e.language, e.dispatcher, e.listener, e.log = l, version, lang, d, cl, log
+	e.gatherer, _ = d.(Gatherer)
 }
 
 // janitor looks at all connections now and then, so that reading and writing need no timers.

@@ -20,6 +20,13 @@ type Dispatcher interface {
 	Dispatch(r *Request)
 }
 
+// Gatherer is a Dispatcher that wants to do something once for all requests that a connection read together: Gathered is
+// called on the reading goroutine when they were dispatched, before their replies are written. It must not block.
+type Gatherer interface {
+	Dispatcher
+	Gathered()
+}
+
 // ConnListener learns of connections. Both are called once per channel; Closed after the last request was dispatched.
 type ConnListener interface {
 	Connected(ch Channel)

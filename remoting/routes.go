@@ -54,6 +54,7 @@ type RoutesConfig struct {
 	Check func(r *Request, route *Route) error
 	// Unsupported handles codes that are not in the table; default: answer code 3 as Java does.
 	Unsupported func(r *Request)
+	Gathered    func() // see Gatherer; nil: nothing
 	Workers     int // goroutines of the pool, default 4 × GOMAXPROCS
 	Queue       int // requests that wait for one, default 1024; more are answered with code 2
 	QueueBytes  int // of all requests of a mode that are not answered, default 64 MiB; a single one may be larger
@@ -160,6 +161,13 @@ func (t *Routes) Dispatch(r *Request) {
 		t.enqueue(route, Pool, r)
 	default:
 		t.finish(r, route)
+	}
+}
+
+// Gathered implements Gatherer.
+func (t *Routes) Gathered() {
+	if t.cfg.Gathered != nil {
+		t.cfg.Gathered()
 	}
 }
 

@@ -4,9 +4,12 @@
 package remoting
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -537,6 +540,52 @@ func TestObserve(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})
+}
+
+// What a connection read together is followed by one call of Gathered, before the replies leave.
+func TestGathered(t *testing.T) {
+	var handled, gathered atomic.Int32
+	table := NewRoutes(RoutesConfig{Gathered: func() {
+		gathered.Add(1)
+		if handled.Load() == 3 {
+			panic("it is not the connection's fault")
+		}
+	}}, Route{Code: 1, Handle: func(ctx context.Context, r *Request) (*protocol.Response, error) {
+		handled.Add(1)
+		return echo(ctx, r)
+	}})
+	defer table.Close()
+	_, addr := start(t, ServerConfig{Dispatcher: table})
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var frames []byte
+	for i := range int32(3) {
+		if frames, err = protocol.AppendFrame(frames, &protocol.Command{Code: 1, Opaque: i + 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.Write(frames); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	for range 3 {
+		var size [4]byte
+		if _, err := io.ReadFull(in, size[:]); err != nil {
+			t.Fatal(err)
+		}
+		if gathered.Load() == 0 {
+			t.Error("a reply came before the call")
+		}
+		if _, err := in.Discard(int(binary.BigEndian.Uint32(size[:]))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := gathered.Load(); n > 3 {
+		t.Errorf("%d calls for 3 requests", n)
+	}
 }
 
 // Inline and late answers of one pipelined TCP connection: each request is answered once.

@@ -81,10 +81,6 @@ type Config struct {
 	// Arrived is told of each unit that was added to a queue, in order, one at a time, on the dispatcher's goroutine or
 	// one that calls Dispatch. It must be quick.
 	Arrived func(a Arrival)
-	// CallerDispatches: whoever puts calls Dispatch soon afterwards, best once for all messages of a read from a socket.
-	// That saves waking the dispatcher's goroutine (some µs of CPU) for each message at low rates. A call that is
-	// forgotten delays messages until the next one, or by FlushInterval at most.
-	CallerDispatches bool
 }
 
 // Arrival is a message that can now be read from a queue. Properties is a view, valid during the call.
@@ -245,7 +241,10 @@ type API interface {
 	// CleanNow orders cleaning at once; DiskUsage tells how full the disks are.
 	CleanNow(kind CleanKind)
 	DiskUsage() (log, queues, index float64)
-	// Dispatch makes what was put visible: see Config.CallerDispatches. Never needed without.
+	// Dispatch makes messages with Gathered visible on the caller's goroutine, best once for all messages of a read from a
+	// socket: that saves waking the dispatcher's (some µs of CPU) for each message at low rates. A call that is forgotten
+	// delays messages until the next one, or by FlushInterval at most. Config.Arrived may be called; the caller must not
+	// hold locks that it takes.
 	Dispatch()
 	Close() error
 }

@@ -108,11 +108,13 @@ func (d *dispatcher) work() {
 	}
 }
 
-// Dispatch makes what was put visible on the caller's goroutine, which is cheaper than to wake another one for it. See
-// Config.CallerDispatches. Config.Arrived may be called; the caller must not hold locks that it takes.
+// Dispatch implements API.
 func (s *Store) Dispatch() {
 	d := &s.dispatch
-	if s.cfg.SyncFlush || !d.mu.TryLock() {
+	if s.cfg.SyncFlush || s.DispatchBehind() == 0 { // a flush wakes the dispatcher itself
+		return
+	}
+	if !d.mu.TryLock() {
 		d.wake()
 		return
 	}

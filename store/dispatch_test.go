@@ -261,12 +261,17 @@ func TestKeysWithEqualHash(t *testing.T) {
 	}
 }
 
-func TestCallerDispatches(t *testing.T) {
+func TestGathered(t *testing.T) {
 	cfg := testConfig(t.TempDir())
-	cfg.CallerDispatches, cfg.FlushInterval = true, time.Hour
+	cfg.FlushInterval = time.Hour
 	s := openTest(t, cfg)
+	gathered := func(queueID int32) *message.Message {
+		m := newMessage("T", queueID, "b", "")
+		m.Gathered = true
+		return m
+	}
 	for range 3 {
-		put(t, s, newMessage("T", 0, "b", ""))
+		put(t, s, gathered(0))
 	}
 	s.Dispatch()
 	visible(t, s)
@@ -277,7 +282,7 @@ func TestCallerDispatches(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for i := range 1000 {
-				s.Put(newMessage("T", 1, "b", ""), func(PutResult) {})
+				s.Put(gathered(1), func(PutResult) {})
 				if i%10 == 9 {
 					s.Dispatch()
 				}

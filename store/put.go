@@ -13,8 +13,8 @@ import (
 	"rocketmq-go/store/commitlog"
 )
 
-// callerDispatches is how many bytes a caller that dispatches by itself may leave to do before the dispatcher helps.
-const callerDispatches = 256 << 10
+// maxGathered is how many bytes a caller that dispatches by itself may leave to do before the dispatcher helps.
+const maxGathered = 256 << 10
 
 // recordOverhead is how much larger than the largest body a record may be (as in Java).
 const recordOverhead = 64 << 10
@@ -76,7 +76,7 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		s.refuse(err, done)
 		return
 	}
-	s.appended(res, string(known.Wait) != "false", done)
+	s.appended(m, res, string(known.Wait) != "false", done)
 }
 
 // admit makes the checks that need no lock.
@@ -259,12 +259,12 @@ func (s *Store) note(e entry) {
 }
 
 // appended tells everybody who has to know, and answers when the sender may have the answer.
-func (s *Store) appended(res PutResult, wait bool, done func(PutResult)) {
+func (s *Store) appended(m *message.Message, res PutResult, wait bool, done func(PutResult)) {
 	if s.cfg.SyncFlush {
 		s.flush.await(res, wait, done)
 		return
 	}
-	if !s.cfg.CallerDispatches || s.DispatchBehind() > callerDispatches {
+	if !m.Gathered || s.DispatchBehind() > maxGathered {
 		s.dispatch.wake()
 	}
 	s.flush.dirty()

@@ -267,6 +267,7 @@ func (o *send) fill(r *remoting.Request) error {
 	e.StoreHost = o.s.storeHost(r.Channel)
 	e.ReconsumeTimes = h.ReconsumeTimes.V
 	e.Body = r.Body
+	e.Gathered = true
 	o.s.put.Open(e, h.Properties.V)
 	o.kind = e.Props.Kind()
 	return nil

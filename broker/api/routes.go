@@ -167,7 +167,7 @@ func New(s Services) *Table {
 	if s.Profile.Release != compat.Release497 {
 		routes = append(routes, s.tools5()...)
 	}
-	return &Table{Routes: remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log}, routes...), Holder: holder}
+	return &Table{Routes: remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log, Gathered: s.Store.Dispatch}, routes...), Holder: holder}
 }
 
 // tools are the routes of mqadmin, the console and the exporter.
