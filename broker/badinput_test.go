@@ -43,6 +43,10 @@ var oddBodies = []string{
 // to run and is printed when the test fails.
 func TestOddRequests(t *testing.T) {
 	seed := rand.Uint64()
+	rounds := 40
+	if testing.Short() {
+		rounds = 8
+	}
 	synctest.Test(t, func(t *testing.T) {
 		mq := rocketmqtest.Start(t, rocketmqtest.WithPipe(), rocketmqtest.WithPoison())
 		c := client.New(client.Options{Namesrv: []string{mq.NamesrvAddr}, Dial: mq.Dial, Timeout: time.Second})
@@ -50,7 +54,7 @@ func TestOddRequests(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		pick := func(list []string) string { return list[random.IntN(len(list))] }
 		codes := mq.Broker.Dispatcher().(interface{ Codes() []int32 }).Codes()
-		for range 40 {
+		for range rounds {
 			for _, code := range codes {
 				cmd := &protocol.Command{Code: code, Body: []byte(pick(oddBodies))}
 				for _, name := range oddNames {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rocketmq-go/admin/client"
@@ -61,8 +62,8 @@ func logEnd(t *testing.T, c *client.Client, mq *rocketmqtest.Cluster) string {
 // U006 (R#3786): properties longer than 32,767 bytes made records that could not be read.
 func TestLongestProperties(t *testing.T) {
 	for _, release := range releases {
-		t.Run(release, func(t *testing.T) {
-			mq := rocketmqtest.Start(t, rocketmqtest.WithConfig("compatVersion", release))
+		t.Run(release, virtual(func(t *testing.T) {
+			mq := rocketmqtest.Start(t, rocketmqtest.WithPipe(), rocketmqtest.WithConfig("compatVersion", release))
 			c := goodClient(t, mq)
 			stored := 0
 			for _, code := range []int32{protocol.ReqSendMessage, protocol.ReqSendMessageV2, protocol.ReqSendBatchMessage} {
@@ -107,7 +108,7 @@ func TestLongestProperties(t *testing.T) {
 			}
 			mq.RestartBroker()
 			visible(t, c, mq, "T", int64(stored))
-		})
+		}))
 	}
 }
 
@@ -116,8 +117,8 @@ func TestLongestProperties(t *testing.T) {
 func TestLongestBody(t *testing.T) {
 	for _, release := range releases {
 		for _, limit := range []int{1, 1024} {
-			t.Run(fmt.Sprint(release, "/", limit), func(t *testing.T) {
-				mq := rocketmqtest.Start(t, rocketmqtest.WithConfig("compatVersion", release), rocketmqtest.WithConfig("maxMessageSize", strconv.Itoa(limit)))
+			t.Run(fmt.Sprint(release, "/", limit), virtual(func(t *testing.T) {
+				mq := rocketmqtest.Start(t, rocketmqtest.WithPipe(), rocketmqtest.WithConfig("compatVersion", release), rocketmqtest.WithConfig("maxMessageSize", strconv.Itoa(limit)))
 				c := goodClient(t, mq)
 				for _, code := range []int32{protocol.ReqSendMessage, protocol.ReqSendMessageV2, protocol.ReqSendBatchMessage} {
 					for _, extra := range []int{0, 1, 1 << 20} {
@@ -137,32 +138,34 @@ func TestLongestBody(t *testing.T) {
 						}
 					}
 				}
-			})
+			}))
 		}
 	}
 }
 
 // U015 (R#9411, R#5322): brokers come back to a name server that was restarted with an empty table, within a second.
 func TestBrokerComesBackToNameServer(t *testing.T) {
-	mq := rocketmqtest.Start(t)
-	c := goodClient(t, mq)
-	if _, err := c.Send(context.Background(), &client.Message{Topic: "T", Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
-		t.Fatal(err)
-	}
-	mq.StopNamesrv()
-	time.Sleep(300 * time.Millisecond)
-	mq.RestartNamesrv()
-	begin := time.Now()
-	for {
-		if route, err := c.Route(context.Background(), "T"); err == nil && len(route.BrokerDatas) == 1 {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		mq := rocketmqtest.Start(t, rocketmqtest.WithPipe())
+		c := goodClient(t, mq)
+		if _, err := c.Send(context.Background(), &client.Message{Topic: "T", Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
+			t.Fatal(err)
 		}
-		if time.Since(begin) > 2*time.Second {
-			t.Fatal("the broker does not come back")
+		mq.StopNamesrv()
+		time.Sleep(300 * time.Millisecond)
+		mq.RestartNamesrv()
+		begin := time.Now()
+		for {
+			if route, err := c.Route(context.Background(), "T"); err == nil && len(route.BrokerDatas) == 1 {
+				break
+			}
+			if time.Since(begin) > time.Second {
+				t.Fatal("the broker does not come back")
+			}
+			time.Sleep(5 * time.Millisecond)
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Logf("back after %v", time.Since(begin))
+		t.Logf("back after %v", time.Since(begin))
+	})
 }
 
 // U019 (R#9987 and others): IPv6 addresses in routes and records.
@@ -174,7 +177,7 @@ func TestIPv6(t *testing.T) {
 		l.Close()
 	}
 	mq := rocketmqtest.Start(t, rocketmqtest.WithConfig("bindAddress", "::1"), rocketmqtest.WithConfig("brokerIP1", "[::1]"))
-	c := goodClient(t, mq)
+	c := socketClient(t, mq)
 	ctx := context.Background()
 	addr := netip.MustParseAddrPort(mq.BrokerAddr)
 	for n := range 2 {
@@ -221,8 +224,8 @@ func TestIPv6(t *testing.T) {
 // U026 (R#9479): names of topics, of groups and of what the broker makes of them.
 func TestLongestNames(t *testing.T) {
 	for _, release := range releases {
-		t.Run(release, func(t *testing.T) {
-			mq := rocketmqtest.Start(t, rocketmqtest.WithConfig("compatVersion", release))
+		t.Run(release, virtual(func(t *testing.T) {
+			mq := rocketmqtest.Start(t, rocketmqtest.WithPipe(), rocketmqtest.WithConfig("compatVersion", release))
 			c := goodClient(t, mq)
 			refusal := int32(protocol.RespInvalidParameter)
 			if release == "4.9.7" {
@@ -262,54 +265,50 @@ func TestLongestNames(t *testing.T) {
 					t.Errorf("send-back of a group of %d: code %d %q", length, a.Code, a.Remark.V)
 				}
 			}
-		})
+		}))
 	}
 }
 
 // U009 (RS#9295): clients of languages that the broker does not know are served, and are shown under a name that tools
 // understand.
 func TestUnknownLanguages(t *testing.T) {
-	mq := rocketmqtest.Start(t)
-	c := goodClient(t, mq)
-	hb := fastjson.Marshal(&protocol.HeartbeatData{ClientID: "id", ConsumerDataSet: []protocol.ConsumerData{{
-		GroupName: "G", ConsumeType: protocol.ConsumePassively, MessageModel: protocol.Clustering,
-		SubscriptionDataSet: []protocol.SubscriptionData{{Topic: "T", SubString: "*"}},
-	}}})
-	json := func(language string) string {
-		header := `{"code":34,"language":"` + language + `","opaque":1,"version":400}`
-		return frameOf(0, header, string(hb))
-	}
-	binary := func(language byte) string {
-		return frameOf(1, "\x00\x22"+string([]byte{language})+"\x01\x90\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", string(hb))
-	}
-	for name, f := range map[string]struct{ frame, want string }{
-		"JSON NODE_JS": {json("NODE_JS"), "NODE_JS"}, "JSON ZIG": {json("ZIG"), "OTHER"},
-		"binary 13": {binary(13), "NODE_JS"}, "binary 200": {binary(200), "OTHER"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			conn := dial(t, mq.BrokerAddr)
+	synctest.Test(t, func(t *testing.T) {
+		mq := rocketmqtest.Start(t, rocketmqtest.WithPipe())
+		c := goodClient(t, mq)
+		hb := fastjson.Marshal(&protocol.HeartbeatData{ClientID: "id", ConsumerDataSet: []protocol.ConsumerData{{
+			GroupName: "G", ConsumeType: protocol.ConsumePassively, MessageModel: protocol.Clustering,
+			SubscriptionDataSet: []protocol.SubscriptionData{{Topic: "T", SubString: "*"}},
+		}}})
+		json := func(language string) string {
+			header := `{"code":34,"language":"` + language + `","opaque":1,"version":400}`
+			return frameOf(0, header, string(hb))
+		}
+		binary := func(language byte) string {
+			return frameOf(1, "\x00\x22"+string([]byte{language})+"\x01\x90\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", string(hb))
+		}
+		for name, f := range map[string]struct{ frame, want string }{
+			"JSON NODE_JS": {json("NODE_JS"), "NODE_JS"}, "JSON ZIG": {json("ZIG"), "OTHER"},
+			"binary 13": {binary(13), "NODE_JS"}, "binary 200": {binary(200), "OTHER"},
+		} {
+			conn := dial(t, mq, mq.BrokerAddr)
 			if _, err := conn.Write([]byte(f.frame)); err != nil {
 				t.Fatal(err)
 			}
 			if a, err := read(conn); err != nil || a.Code != protocol.RespSuccess && a.Code != protocol.ReqNotifyConsumerIdsChanged {
-				t.Fatalf("%+v %v", a, err)
+				t.Fatalf("%s: %+v %v", name, a, err)
 			}
 			shown := call(t, c, mq, request(protocol.ReqGetConsumerConnectionList, &protocol.GetConsumerConnectionListRequestHeader{ConsumerGroup: protocol.Some("G")}, nil))
 			if !strings.Contains(string(shown.Body), `"language":"`+f.want+`"`) {
-				t.Errorf("shown as %s", shown.Body)
+				t.Errorf("%s: shown as %s", name, shown.Body)
 			}
 			conn.Close()
-			for begin := time.Now(); ; time.Sleep(time.Millisecond) { // until the next one is alone
-				a := call(t, c, mq, request(protocol.ReqGetConsumerListByGroup, &protocol.GetConsumerListByGroupRequestHeader{ConsumerGroup: protocol.Some("G")}, nil))
-				if a.Code != protocol.RespSuccess {
-					break
-				}
-				if time.Since(begin) > 5*time.Second {
-					t.Fatal("a closed connection is still a member")
-				}
+			synctest.Wait()
+			a := call(t, c, mq, request(protocol.ReqGetConsumerListByGroup, &protocol.GetConsumerListByGroupRequestHeader{ConsumerGroup: protocol.Some("G")}, nil))
+			if a.Code == protocol.RespSuccess {
+				t.Fatalf("%s: a closed connection is still a member", name)
 			}
-		})
-	}
+		}
+	})
 }
 
 // frameOf is a frame with a header as it stands.

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rocketmq-go/admin/client"
@@ -27,7 +28,7 @@ import (
 func TestDeleteWhileConsuming(t *testing.T) {
 	t.Parallel()
 	mq := rocketmqtest.Start(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var clients sync.WaitGroup
 	var sent, pulled atomic.Int64
@@ -57,119 +58,127 @@ func TestDeleteWhileConsuming(t *testing.T) {
 			}
 		})
 	}
-	admin := goodClient(t, mq)
-	deleted := 0
-	for ; ctx.Err() == nil; deleted++ {
-		time.Sleep(20 * time.Millisecond)
-		begin := time.Now()
+	admin := socketClient(t, mq)
+	// Between two deletions there is some traffic.
+	for deleted := range 40 {
+		wasSent, wasPulled := sent.Load(), pulled.Load()
+		for begin := time.Now(); sent.Load() < wasSent+20 || pulled.Load() < wasPulled+10; time.Sleep(time.Millisecond) {
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("deletion %d: no traffic after the one before: %d sent, %d pulled", deleted, sent.Load(), pulled.Load())
+			}
+		}
 		call(t, admin, mq, request(protocol.ReqDeleteTopicInBroker, &protocol.DeleteTopicRequestHeader{Topic: protocol.Some("T")}, nil))
 		call(t, admin, mq, request(protocol.ReqDeleteSubscriptiongroup, &protocol.DeleteSubscriptionGroupRequestHeader{
 			GroupName: protocol.Some(fmt.Sprint("G", deleted%3)), CleanOffset: true,
 		}, nil))
-		if took := time.Since(begin); took > 2*time.Second {
-			t.Errorf("deleting took %v", took)
-		}
 	}
+	cancel()
 	clients.Wait()
-	t.Logf("%d messages sent, %d pulled, %d times deleted", sent.Load(), pulled.Load(), deleted)
-	if sent.Load() == 0 || pulled.Load() == 0 {
-		t.Error("no traffic between the deletions")
-	}
+	t.Logf("%d messages sent, %d pulled", sent.Load(), pulled.Load())
+	call(t, admin, mq, request(protocol.ReqDeleteTopicInBroker, &protocol.DeleteTopicRequestHeader{Topic: protocol.Some("T")}, nil))
+	staysGone(t, mq, "T")
+}
 
-	// A held pull wakes up after its topic is gone, and many ask for what is not there: nothing comes into being.
-	if _, err := admin.Send(context.Background(), &client.Message{Topic: "Held", Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
-		t.Fatal(err)
-	}
-	visible(t, admin, mq, "Held", 1)
-	answer := make(chan error, 1)
-	go func() {
-		c := client.New(client.Options{Namesrv: []string{mq.NamesrvAddr}})
-		defer c.Close()
-		_, err := c.Pull(context.Background(), client.PullRequest{Topic: "Held", Queue: *queue(mq, 0), Group: "G", Offset: 1, Suspend: 500 * time.Millisecond})
-		answer <- err
-	}()
-	time.Sleep(100 * time.Millisecond)
-	for _, topic := range []string{"T", "Held"} {
-		call(t, admin, mq, request(protocol.ReqDeleteTopicInBroker, &protocol.DeleteTopicRequestHeader{Topic: protocol.Some(topic)}, nil))
-	}
-	for _, topic := range []string{"Held", "Never"} {
-		for _, code := range []int32{protocol.ReqGetMaxOffset, protocol.ReqGetMinOffset, protocol.ReqSearchOffsetByTimestamp, protocol.ReqGetEarliestMsgStoretime, protocol.ReqPullMessage} {
-			cmd := request(code, pullOf("G", topic, 0, 4, "*"), nil)
-			cmd.Fields.Add("timestamp", "0")
-			call(t, admin, mq, cmd)
+// A held pull wakes up after its topic is gone, and many ask for what is not there: nothing comes into being.
+func TestDeleteWhilePullsAreHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mq := rocketmqtest.Start(t, rocketmqtest.WithPipe())
+		admin := goodClient(t, mq)
+		if _, err := admin.Send(context.Background(), &client.Message{Topic: "Held", Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	var refusal *protocol.Error
-	if err := <-answer; !errors.As(err, &refusal) || refusal.Code != protocol.RespTopicNotExist {
-		t.Errorf("the held pull: %v", err)
-	}
-	for _, topic := range []string{"T", "Held", "Never"} {
-		if _, err := os.Stat(filepath.Join(mq.Dir, "store", "consumequeue", topic)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("queues of %s: %v", topic, err)
+		visible(t, admin, mq, "Held", 1)
+		answer := make(chan error, 1)
+		go func() {
+			_, err := admin.Pull(context.Background(), client.PullRequest{Topic: "Held", Queue: *queue(mq, 0), Group: "G", Offset: 1, Suspend: 500 * time.Millisecond})
+			answer <- err
+		}()
+		synctest.Wait()
+		call(t, admin, mq, request(protocol.ReqDeleteTopicInBroker, &protocol.DeleteTopicRequestHeader{Topic: protocol.Some("Held")}, nil))
+		for _, topic := range []string{"Held", "Never"} {
+			for _, code := range []int32{protocol.ReqGetMaxOffset, protocol.ReqGetMinOffset, protocol.ReqSearchOffsetByTimestamp, protocol.ReqGetEarliestMsgStoretime, protocol.ReqPullMessage} {
+				cmd := request(code, pullOf("G", topic, 0, 4, "*"), nil)
+				cmd.Fields.Add("timestamp", "0")
+				call(t, admin, mq, cmd)
+			}
 		}
-	}
-	mq.RestartBroker()
-	for _, topic := range []string{"T", "Held", "Never"} {
-		if _, err := os.Stat(filepath.Join(mq.Dir, "store", "consumequeue", topic)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("after a restart: queues of %s: %v", topic, err)
+		var refusal *protocol.Error
+		if err := <-answer; !errors.As(err, &refusal) || refusal.Code != protocol.RespTopicNotExist {
+			t.Errorf("the held pull: %v", err)
 		}
+		staysGone(t, mq, "Held", "Never")
+	})
+}
+
+// staysGone looks for queues of topics that are deleted, now and after a restart.
+func staysGone(t *testing.T, mq *rocketmqtest.Cluster, topics ...string) {
+	t.Helper()
+	for _, when := range []string{"now", "after a restart"} {
+		for _, topic := range topics {
+			if _, err := os.Stat(filepath.Join(mq.Dir, "store", "consumequeue", topic)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: queues of %s: %v", when, topic, err)
+			}
+		}
+		mq.RestartBroker()
 	}
 }
 
 // Values that make no sense are refused, all of a request or none, and the broker goes on as before (U093).
 func TestNonsenseAsConfiguration(t *testing.T) {
-	mq := rocketmqtest.Start(t)
-	c := goodClient(t, mq)
-	before := string(call(t, c, mq, &protocol.Command{Code: protocol.ReqGetBrokerConfig}).Body)
-	for _, text := range []string{
-		"maxMessageSize=x", "maxMessageSize=99999999999", "flushDiskType=SOMETIMES", "brokerRole=KING", "listenPort=abc",
-		"autoCreateTopicEnable=perhaps", "brokerPermission=rw", "brokerName=other\nmaxMessageSize=-", "=", "a\\u00zz=1",
-		"messageDelayLevel=1 2 3\nlistenPort=1e3", "transactionTimeOut=", "flushConsumerOffsetInterval=5s", "\x00", "\xff\xfe=1",
-	} {
-		a := call(t, c, mq, &protocol.Command{Code: protocol.ReqUpdateBrokerConfig, Body: []byte(text)})
-		after := string(call(t, c, mq, &protocol.Command{Code: protocol.ReqGetBrokerConfig}).Body)
-		if after != before {
-			t.Errorf("%q: code %d, and the configuration changed: %s", text, a.Code, difference(before, after))
-			before = after
-		}
-		if _, err := c.Send(context.Background(), &client.Message{Topic: "T", Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
-			t.Fatalf("after %q: %v", text, err)
-		}
-	}
-	// These are numbers, and odd ones: whatever the broker makes of them, it lives, and takes sensible values again.
-	for _, odd := range []string{
-		"maxMessageSize=0", "maxMessageSize=-1", "maxMessageSize=2147483647", "defaultTopicQueueNums=0", "defaultTopicQueueNums=-5",
-		"defaultTopicQueueNums=2147483647", "brokerPermission=0", "brokerPermission=-1", "shortPollingTimeMills=-1",
-		"longPollingEnable=false", "registerNameServerPeriod=-1", "flushConsumerOffsetInterval=0", "channelExpiredTimeout=-1",
-		"transactionTimeOut=-1", "transactionCheckInterval=0", "transactionCheckMax=-1", "cleanResourceInterval=-1",
-		"diskMaxUsedSpaceRatio=-1", "diskMaxUsedSpaceRatio=1000", "fileReservedTime=-1", "deleteWhen=99;x;", "deleteWhen=",
-		"flushIntervalCommitLog=0", "syncFlushTimeout=0", "osPageCacheBusyTimeOutMills=0", "waitTimeMillsInSendQueue=0",
-		"defaultQueryMaxNum=-1", "replyThreadPoolQueueCapacity=0", "regionId=", "subscriptionExpiredTimeout=-1",
-		"filterDataCleanTimeSpan=-1", "timerPrecisionMs=0", "maxTransferCountOnMessageInMemory=0", "startAcceptSendRequestTimeStamp=-1",
-	} {
-		call(t, c, mq, &protocol.Command{Code: protocol.ReqUpdateBrokerConfig, Body: []byte(odd)})
-		for _, cmd := range []*protocol.Command{
-			request(protocol.ReqPullMessage, pullOf("G", "T", math.MaxInt64, 4, "*"), nil),
-			request(protocol.ReqHeartBeat, nil, fastjson.Marshal(&protocol.HeartbeatData{ClientID: "c"})),
-			{Code: protocol.ReqGetBrokerRuntimeInfo},
-			{Code: protocol.ReqGetAllTopicConfig},
+	synctest.Test(t, func(t *testing.T) {
+		mq := rocketmqtest.Start(t, rocketmqtest.WithPipe())
+		c := goodClient(t, mq)
+		before := string(call(t, c, mq, &protocol.Command{Code: protocol.ReqGetBrokerConfig}).Body)
+		for _, text := range []string{
+			"maxMessageSize=x", "maxMessageSize=99999999999", "flushDiskType=SOMETIMES", "brokerRole=KING", "listenPort=abc",
+			"autoCreateTopicEnable=perhaps", "brokerPermission=rw", "brokerName=other\nmaxMessageSize=-", "=", "a\\u00zz=1",
+			"messageDelayLevel=1 2 3\nlistenPort=1e3", "transactionTimeOut=", "flushConsumerOffsetInterval=5s", "\x00", "\xff\xfe=1",
 		} {
-			if a := call(t, c, mq, cmd); strings.Contains(a.Remark.V, "panic") {
-				t.Errorf("%s: request %d: %s", odd, cmd.Code, a.Remark.V)
+			a := call(t, c, mq, &protocol.Command{Code: protocol.ReqUpdateBrokerConfig, Body: []byte(text)})
+			after := string(call(t, c, mq, &protocol.Command{Code: protocol.ReqGetBrokerConfig}).Body)
+			if after != before {
+				t.Errorf("%q: code %d, and the configuration changed: %s", text, a.Code, difference(before, after))
+				before = after
+			}
+			if _, err := c.Send(context.Background(), &client.Message{Topic: "T", Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
+				t.Fatalf("after %q: %v", text, err)
 			}
 		}
-		sendAs(t, c, mq, protocol.ReqSendMessageV2, "New"+strings.ReplaceAll(strings.ReplaceAll(odd, "=", "-"), ";", "-"), []byte("x"), "")
-	}
-	sane := "maxMessageSize=4194304\ndefaultTopicQueueNums=8\nbrokerPermission=6\nlongPollingEnable=true\ncleanResourceInterval=10000\n" +
-		"diskMaxUsedSpaceRatio=75\nfileReservedTime=72\ndeleteWhen=04\nwaitTimeMillsInSendQueue=200\nosPageCacheBusyTimeOutMills=1000\n" +
-		"startAcceptSendRequestTimeStamp=0"
-	if a := call(t, c, mq, &protocol.Command{Code: protocol.ReqUpdateBrokerConfig, Body: []byte(sane)}); a.Code != protocol.RespSuccess {
-		t.Fatalf("code %d %q", a.Code, a.Remark.V)
-	}
-	if _, err := c.Send(context.Background(), &client.Message{Topic: "T", Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
-		t.Error("at the end:", err)
-	}
-	mq.RestartBroker()
+		// These are numbers, and odd ones: whatever the broker makes of them, it lives, and takes sensible values again.
+		for _, odd := range []string{
+			"maxMessageSize=0", "maxMessageSize=-1", "maxMessageSize=2147483647", "defaultTopicQueueNums=0", "defaultTopicQueueNums=-5",
+			"defaultTopicQueueNums=2147483647", "brokerPermission=0", "brokerPermission=-1", "shortPollingTimeMills=-1",
+			"longPollingEnable=false", "registerNameServerPeriod=-1", "flushConsumerOffsetInterval=0", "channelExpiredTimeout=-1",
+			"transactionTimeOut=-1", "transactionCheckInterval=0", "transactionCheckMax=-1", "cleanResourceInterval=-1",
+			"diskMaxUsedSpaceRatio=-1", "diskMaxUsedSpaceRatio=1000", "fileReservedTime=-1", "deleteWhen=99;x;", "deleteWhen=",
+			"flushIntervalCommitLog=0", "syncFlushTimeout=0", "osPageCacheBusyTimeOutMills=0", "waitTimeMillsInSendQueue=0",
+			"defaultQueryMaxNum=-1", "replyThreadPoolQueueCapacity=0", "regionId=", "subscriptionExpiredTimeout=-1",
+			"filterDataCleanTimeSpan=-1", "timerPrecisionMs=0", "maxTransferCountOnMessageInMemory=0", "startAcceptSendRequestTimeStamp=-1",
+		} {
+			call(t, c, mq, &protocol.Command{Code: protocol.ReqUpdateBrokerConfig, Body: []byte(odd)})
+			for _, cmd := range []*protocol.Command{
+				request(protocol.ReqPullMessage, pullOf("G", "T", math.MaxInt64, 4, "*"), nil),
+				request(protocol.ReqHeartBeat, nil, fastjson.Marshal(&protocol.HeartbeatData{ClientID: "c"})),
+				{Code: protocol.ReqGetBrokerRuntimeInfo},
+				{Code: protocol.ReqGetAllTopicConfig},
+			} {
+				if a := call(t, c, mq, cmd); strings.Contains(a.Remark.V, "panic") {
+					t.Errorf("%s: request %d: %s", odd, cmd.Code, a.Remark.V)
+				}
+			}
+			sendAs(t, c, mq, protocol.ReqSendMessageV2, "New"+strings.ReplaceAll(strings.ReplaceAll(odd, "=", "-"), ";", "-"), []byte("x"), "")
+		}
+		sane := "maxMessageSize=4194304\ndefaultTopicQueueNums=8\nbrokerPermission=6\nlongPollingEnable=true\ncleanResourceInterval=10000\n" +
+			"diskMaxUsedSpaceRatio=75\nfileReservedTime=72\ndeleteWhen=04\nwaitTimeMillsInSendQueue=200\nosPageCacheBusyTimeOutMills=1000\n" +
+			"startAcceptSendRequestTimeStamp=0"
+		if a := call(t, c, mq, &protocol.Command{Code: protocol.ReqUpdateBrokerConfig, Body: []byte(sane)}); a.Code != protocol.RespSuccess {
+			t.Fatalf("code %d %q", a.Code, a.Remark.V)
+		}
+		if _, err := c.Send(context.Background(), &client.Message{Topic: "T", Body: []byte("x"), Queue: queue(mq, 0)}); err != nil {
+			t.Error("at the end:", err)
+		}
+		mq.RestartBroker()
+	})
 }
 
 func difference(before, after string) string {
@@ -189,8 +198,8 @@ func difference(before, after string) string {
 // Each of the files with metadata may be damaged: then the copy before it is used, and kept (U057).
 func TestDamagedMetadata(t *testing.T) {
 	for _, damage := range []string{"", "{", "\x00\x00\x00\x00", "missing", `{"dataVersion":7}`, "[]", "null"} {
-		t.Run(fmt.Sprintf("%q", damage), func(t *testing.T) {
-			mq := rocketmqtest.Start(t)
+		t.Run(fmt.Sprintf("%q", damage), virtual(func(t *testing.T) {
+			mq := rocketmqtest.Start(t, rocketmqtest.WithPipe())
 			c := goodClient(t, mq)
 			for i := range 2 { // so that each file has a copy before it
 				call(t, c, mq, newTopic("T"+strconv.Itoa(i), 3))
@@ -241,6 +250,6 @@ func TestDamagedMetadata(t *testing.T) {
 			if !strings.Contains(groups, `"G0"`) {
 				t.Errorf("groups: %s", groups)
 			}
-		})
+		}))
 	}
 }
