@@ -64,7 +64,7 @@ type attribute struct {
 // attributes are all that exist. The order of the values is that of Java's refusal.
 var attributes = map[string]attribute{
 	messageType:    {values: []string{"UNSPECIFIED", "TRANSACTION", "FIFO", "MIXED", "DELAY", "NORMAL"}, changeable: true},
-	queueType:      {values: []string{batchQueue, "SimpleCQ"}},
+	queueType:      {values: []string{"SimpleCQ", batchQueue}},
 	cleanupPolicy:  {values: []string{"DELETE", compacted}},
 	"reserve.time": {min: -1, changeable: true},
 }
