@@ -23,14 +23,14 @@ func (c *Call) every(do func() error) error {
 		return err
 	}
 	for {
-		if err := do(); err != nil || !c.Has("i") {
+		if err := do(); err != nil && (!c.Has("i") || c.ctx.Err() == nil) || !c.Has("i") {
 			return err
 		}
 		if err := c.w.Flush(); err != nil {
 			return err
 		}
-		if err := c.pause(time.Duration(interval) * time.Second); err != nil {
-			return err
+		if c.pause(time.Duration(interval)*time.Second) != nil {
+			return nil // ended by the user
 		}
 		c.printf("\n")
 	}
@@ -192,11 +192,17 @@ func clusterRT(c *Call) error {
 	}
 	for {
 		list, err := c.nodes(c.text("c"))
+		if c.ctx.Err() != nil {
+			return nil // ended by the user
+		}
 		if err != nil {
 			return err
 		}
 		for _, n := range masters(list) {
 			rt, ok, failed := c.roundTrip(n, amount, size)
+			if c.ctx.Err() != nil {
+				return nil
+			}
 			if t != nil {
 				t.add(n.cluster, n.name, cell{fmt.Sprintf("%.2f", rt), rt}, ok, failed)
 				continue
@@ -210,7 +216,7 @@ func clusterRT(c *Call) error {
 			return err
 		}
 		if c.pause(time.Duration(interval)*time.Second) != nil {
-			return nil // ended by the user
+			return nil
 		}
 	}
 }
@@ -229,7 +235,7 @@ func (c *Call) roundTrip(n node, amount, size int64) (rt float64, ok, failed int
 			failed++
 		}
 	})
-	if err != nil {
+	if err != nil && c.ctx.Err() == nil {
 		c.fail(fmt.Errorf("broker %s: %w", n.name, err))
 		failed = amount - ok
 	}

@@ -235,10 +235,12 @@ func startMonitoring(c *Call) error {
 	const round, tolerated = time.Minute, 100_000
 	for {
 		list, err := c.topics()
+		if c.ctx.Err() != nil {
+			return nil // ended by the user
+		}
 		if err != nil {
 			return err
 		}
-		c.done("[MONITOR] =========================================beginRound\n")
 		list = slices.DeleteFunc(list, func(t string) bool { return !strings.HasPrefix(t, retryPrefix) })
 		rows := make([]*groupProgress, len(list))
 		c.concurrently("groups", len(list), func(i int) { rows[i] = c.groupSummary(strings.TrimPrefix(list[i], retryPrefix)) })
@@ -247,7 +249,6 @@ func startMonitoring(c *Call) error {
 				c.done("[MONITOR] reportUndoneMsgs: UndoneMsgs [consumerGroup=%s, undoneMsgsTotal=%d]\n", r.group, r.diff)
 			}
 		}
-		c.done("[MONITOR] =========================================endRound\n")
 		if err := c.w.Flush(); err != nil {
 			return err
 		}

@@ -179,7 +179,7 @@ func exportConfigs(c *Call) error {
 	}
 	return c.exportTo("configs.json", javaJSON(object{
 		{"clusterScale", object{
-			{"namesrvSize", len(c.namesrvs)}, {"masterBrokerSize", len(main)}, {"slaveBrokerSize", len(list) - len(main)},
+			{"namesrvSize", len(c.namesrvs)}, {"slaveBrokerSize", len(list) - len(main)}, {"masterBrokerSize", len(main)},
 		}},
 		{"brokerConfigs", configs},
 	}))
