@@ -20,17 +20,19 @@ func (l *loader) apply(keys []Key, objects []object, set map[string]bool) {
 		value := l.given[name]
 		targets := byName[name]
 		if len(targets) == 0 {
-			l.warn(name, value, "%s", unknown(name, keys, names))
-			continue
-		}
-		for i, k := range targets {
-			note, stored := setNote(k, k.valueIn(objects), value)
-			if note != "" && i == 0 { // one key, one warning
+			if note := unknown(name, value, keys, objects, names); note != "" {
 				l.warn(name, value, "%s", note)
 			}
-			if stored {
+			continue
+		}
+		note, stored := "", false
+		for _, k := range targets {
+			if note, stored = setNote(k, k.valueIn(objects), value); stored {
 				set[k.id()] = true
 			}
+		}
+		if note != "" { // one key, one warning: of the object that counts, which is the last
+			l.warn(name, value, "%s", note)
 		}
 	}
 }
@@ -88,12 +90,17 @@ func orNothing(value string) string {
 	return value
 }
 
-// unknown says what to make of a key that no setter exists for.
-func unknown(name string, keys []Key, known []string) string {
+// unknown says what to make of a key that no setter exists for: nothing, when it holds what is so anyway, as in the files
+// that Java writes after a hot update.
+func unknown(name, value string, keys []Key, objects []object, known []string) string {
 	for i := range keys {
-		if keys[i].Name == name {
-			return fmt.Sprintf("cannot be set, in Java neither; %s is used", orNothing(keys[i].Default))
+		if keys[i].Name != name {
+			continue
 		}
+		if now := text(keys[i].valueIn(objects)); now != value {
+			return fmt.Sprintf("cannot be set, in Java neither; %s is used", orNothing(now))
+		}
+		return ""
 	}
 	if owner, ok := foreign()[name]; ok {
 		return "without effect here: a key of " + owner

@@ -4,9 +4,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +18,7 @@ import (
 )
 
 // Check explains a configuration file, one line per key: whether it works, and if not, why. role is "broker",
-// "namesrv", or empty to let the keys decide. The result is the exit code: ExitOK for a file with which the process
+// "namesrv", or empty to let the keys and the file's name decide. The result is the exit code: ExitOK for a file with which the process
 // starts and of which every key is known and readable, otherwise 1.
 func Check(w io.Writer, file, role string) int {
 	data, err := os.ReadFile(file)
@@ -30,24 +32,26 @@ func Check(w io.Writer, file, role string) int {
 		return 1
 	}
 	lines = slices.DeleteFunc(lines, func(l properties.Line) bool { return l.Comment })
+	guessed := ""
 	if role == "" {
-		role = guessRole(lines)
+		role, guessed = guessRole(file, lines)
 	}
 	switch role {
 	case "broker":
-		return check(w, file, lines, brokerRole())
+		return check(w, file, guessed, lines, brokerRole())
 	case "namesrv":
-		return check(w, file, lines, namesrvRole())
+		return check(w, file, guessed, lines, namesrvRole())
 	}
 	fmt.Fprintf(w, "no such kind of configuration: %s (broker or namesrv)\n", role)
 	return ExitUsage
 }
 
-// guessRole takes a file for that of a name server when it has more keys that only name servers know.
-func guessRole(lines []properties.Line) string {
+// guessRole takes a file for that of a name server when it has more keys that only name servers know. Where its keys tell
+// nothing its name and the port do, and hint says how to overrule that.
+func guessRole(file string, lines []properties.Line) (role, hint string) {
 	broker := settable(tableOf((&BrokerValues{}).objects()))
 	namesrv := settable(tableOf((&NamesrvValues{}).objects()))
-	votes := 0
+	votes, port := 0, ""
 	for _, p := range lines {
 		_, inBroker := broker[p.Key]
 		_, inNamesrv := namesrv[p.Key]
@@ -57,17 +61,30 @@ func guessRole(lines []properties.Line) string {
 		case inBroker && !inNamesrv:
 			votes--
 		}
+		if p.Key == "listenPort" {
+			port = p.Value
+		}
 	}
-	if votes > 0 {
-		return "namesrv"
+	name := strings.ToLower(filepath.Base(file))
+	named := strings.Contains(name, "namesrv") || strings.Contains(name, "nameserver")
+	switch {
+	case votes > 0:
+		return "namesrv", ""
+	case votes < 0:
+		return "broker", ""
+	case named || port == strconv.Itoa(NamesrvPort):
+		return "namesrv", " (--broker if it is a broker's)"
 	}
-	return "broker"
+	return "broker", " (--namesrv if it is a name server's)"
 }
 
-func check[T any](w io.Writer, file string, lines []properties.Line, r role[T]) int {
+func check[T any](w io.Writer, file, hint string, lines []properties.Line, r role[T]) int {
 	c, warnings, err := load(Options{File: file}, r)
+	var exit *ExitError
+	errors.As(err, &exit)
 	if c == nil {
-		fmt.Fprintln(w, err)
+		fmt.Fprintf(w, "%s, read as the configuration of a %s%s\n", file, r.name, hint)
+		fmt.Fprintf(w, "The %s does not start with this file: %v\n", r.name, err)
 		return 1
 	}
 	wrong := map[string]string{}
@@ -79,30 +96,52 @@ func check[T any](w io.Writer, file string, lines []properties.Line, r role[T]) 
 		last[p.Key] = i
 	}
 	byName := settable(c.keys)
-	fmt.Fprintf(w, "%s, read as the configuration of a %s by the rules of %s\n", file, r.name, c.version)
+	fmt.Fprintf(w, "%s, read as the configuration of a %s by the rules of %s%s\n", file, r.name, c.version, hint)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, p := range lines {
 		verdict := "works"
 		switch {
 		case last[p.Key] != i:
 			verdict = "no effect: given again below"
-		case err != nil && strings.HasPrefix(err.Error(), p.Key+"="):
+		case exit != nil && slices.Contains(exit.Keys, p.Key):
 			verdict = "refused, see below"
 		case wrong[p.Key] != "":
 			verdict = wrong[p.Key]
+		case byName[p.Key] == nil:
+			verdict = "no effect: cannot be set, but is so anyway"
 		default:
 			verdict = effect(byName[p.Key])
 		}
 		fmt.Fprintf(table, "  %s=%s\t%s\n", visible(p.Key), visible(p.Value), verdict)
 	}
 	table.Flush()
-	if err != nil {
-		fmt.Fprintf(w, "The %s does not start with this file: %v\n", r.name, err)
+	for _, warning := range warnings {
+		if _, inFile := last[warning.Key]; !inFile {
+			fmt.Fprintf(w, "Besides the file: %s\n", warning)
+		}
 	}
-	if err != nil || len(warnings) > 0 {
-		return 1
+	return conclude(w, r.name, warnings, err)
+}
+
+// conclude says in a sentence what comes of it.
+func conclude(w io.Writer, title string, warnings []Warning, err error) int {
+	var keys []string
+	for _, warning := range warnings {
+		keys = append(keys, warning.Key)
 	}
-	return ExitOK
+	slices.Sort(keys)
+	switch n := len(keys); {
+	case err != nil:
+		fmt.Fprintf(w, "The %s does not start with this file: %v\n", title, err)
+	case n == 1:
+		fmt.Fprintf(w, "The %s starts, but not with all that the file says: correct or remove %s.\n", title, keys[0])
+	case n > 1:
+		fmt.Fprintf(w, "The %s starts, but not with all that the file says: correct or remove these %d keys: %s.\n", title, n, strings.Join(keys, ", "))
+	default:
+		fmt.Fprintf(w, "The %s starts with this file.\n", title)
+		return ExitOK
+	}
+	return 1
 }
 
 // visible quotes a text that would not show all it is made of.

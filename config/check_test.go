@@ -4,6 +4,7 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,19 +22,30 @@ func TestCheckExplains(t *testing.T) {
 			"  brokerName=a                 works\n",
 			"  pullMessageThreadPoolNums=3  no effect: there are no thread pools per kind of request here\n",
 			"  enableLmqStats=false         no effect yet: belongs to light queues\n",
+			"\nThe broker starts with this file.\n",
 		}},
 		{"wrong", "", "brokerNam=a\nfileReservedTime=48 \nregionId=a\nregionId=b", 1, []string{
 			"  brokerNam=a             unknown key, without effect; did you mean brokerName?\n",
 			"  fileReservedTime=\"48 \"  not a Java int (blanks around it count); 72 is used\n",
 			"  regionId=a              no effect: given again below\n",
 			"  regionId=b              works\n",
+			"\nThe broker starts, but not with all that the file says: correct or remove these 2 keys: brokerNam, fileReservedTime.\n",
 		}},
 		{"refused", "", "aclEnable=true", 1, []string{
 			"  aclEnable=true  refused, see below\n", "The broker does not start with this file: aclEnable=true:",
 		}},
-		{"does not load", "", "compatVersion=6", 1, []string{"compatVersion=6: must be"}},
+		{"refused twice", "", "aclEnable=true\nstoreType=defaultRocksDB", 1, []string{
+			"  storeType=defaultRocksDB  refused, see below\n", "\nRemove these keys to start the broker.\n",
+		}},
+		{"a slave without an id", "", "brokerRole=SLAVE", 1, []string{"The broker does not start with this file: Slave's brokerId must be > 0: "}},
+		{"does not load", "", "compatVersion=6", 1, []string{"The broker does not start with this file: compatVersion=6: must be"}},
+		{"one key", "", "brokerNam=a", 1, []string{"\nThe broker starts, but not with all that the file says: correct or remove brokerNam.\n"}},
+		{"as Java writes it", "", "isBrokerContainer=false", ExitOK, []string{"no effect: cannot be set, but is so anyway"}},
 		{"malformed", "", "a=\\u1", 1, []string{"malformed"}},
-		{"guessed", "", "kvConfigPath=/x\nlistenPort=1", ExitOK, []string{"a namesrv by", "kvConfigPath=/x  works\n"}},
+		{"guessed", "", "kvConfigPath=/x\nlistenPort=1", ExitOK, []string{"a name server by the rules of 5.3.3\n", "kvConfigPath=/x  works\n"}},
+		{"guessed by the port", "", "listenPort=9876", ExitOK, []string{"a name server by", "(--broker if it is a broker's)\n"}},
+		{"nothing to guess by", "", "listenPort=9877", ExitOK, []string{"a broker by", "(--namesrv if it is a name server's)\n"}},
+		{"told a name server", "namesrv", "listenPort=9877", ExitOK, []string{"a name server by the rules of 5.3.3\n"}},
 		{"told", "broker", "kvConfigPath=/x", 1, []string{"a broker by", "without effect here: a key of the name server"}},
 		{"no such role", "proxy", "", ExitUsage, []string{"no such kind of configuration: proxy"}},
 	} {
@@ -48,6 +60,14 @@ func TestCheckExplains(t *testing.T) {
 		}
 	}
 	var b strings.Builder
+	name := filepath.Join(t.TempDir(), "my-namesrv.properties")
+	if err := os.WriteFile(name, []byte("listenPort=19876\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := Check(&b, name, ""); code != ExitOK || !strings.Contains(b.String(), "a name server by") {
+		t.Error("by its name:", code, b.String())
+	}
+	b.Reset()
 	if code := Check(&b, filepath.Join(t.TempDir(), "none"), ""); code != 1 || !strings.Contains(b.String(), "no such file") {
 		t.Error(code, b.String())
 	}

@@ -41,14 +41,14 @@ type (
 
 // role is what brokers and name servers do differently.
 type role[T any] struct {
-	name      string
+	name      string // for people
 	objects   func(*T) []object
 	own       func(*T) *OwnConfig
 	preset    func(*T)                // the launcher's values, before the file
 	normalise func(*T)                // what setters do beyond storing
 	finish    func(*T, *loader) error // derived values and checks, after the file
 	construct func(*T)                // what building the server changes, which -p does not show
-	refuse    func(*T) error          // what cannot be enforced yet
+	refuse    func(*T) []refusal      // what cannot be enforced yet
 	storeFile func(*T) string         // where hot update writes without -c
 	blocked   []string                // keys hot update refuses, besides configBlackList
 	blackList func(*T) string         // configBlackList

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ const (
 type ExitError struct {
 	Code int
 	Text string
+	Keys []string // those that stand in the way, if it is about keys
 }
 
 func (e *ExitError) Error() string { return e.Text }
@@ -103,7 +105,7 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 	}
 	c := &Config[T]{role: r, file: o.File, now: o.Now}
 	if c.version = cmp.Or(trim(l.given["compatVersion"]), o.CompatVersion, V533); c.version != V533 && c.version != V497 {
-		return nil, nil, &ExitError{ExitBadValue, fmt.Sprintf("compatVersion=%s: must be %s or %s", c.version, V533, V497)}
+		return nil, nil, &ExitError{ExitBadValue, fmt.Sprintf("compatVersion=%s: must be %s or %s", c.version, V533, V497), []string{"compatVersion"}}
 	}
 	s := &state[T]{set: map[string]bool{}, extra: l.given, version: DataVersion{Timestamp: o.Now().UnixMilli()}}
 	c.keys = tableOf(r.objects(&s.values))
@@ -119,20 +121,25 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 	c.launched = s.clone()
 	r.construct(&s.values)
 	c.current.Store(s)
-	return c, l.warnings, r.refuse(&s.values)
+	if err := startError(r.name, r.refuse(&s.values)); err != nil {
+		// What is refused need not be warned of.
+		l.warnings = slices.DeleteFunc(l.warnings, func(w Warning) bool { return slices.Contains(err.Keys, w.Key) })
+		return c, l.warnings, err
+	}
+	return c, l.warnings, nil
 }
 
 func (l *loader) readFile() error {
 	if l.options.File != "" {
 		data, err := os.ReadFile(l.options.File)
 		if errors.Is(err, fs.ErrNotExist) {
-			return &ExitError{ExitUnreadable, fmt.Sprintf("configuration file %s does not exist", l.options.File)}
+			return &ExitError{Code: ExitUnreadable, Text: fmt.Sprintf("configuration file %s does not exist", l.options.File)}
 		} else if err != nil {
-			return &ExitError{ExitUnreadable, fmt.Sprintf("configuration file cannot be read: %v", err)}
+			return &ExitError{Code: ExitUnreadable, Text: fmt.Sprintf("configuration file cannot be read: %v", err)}
 		}
 		list, err := properties.Parse(data)
 		if err != nil {
-			return &ExitError{ExitUnreadable, fmt.Sprintf("configuration file %s: %v", l.options.File, err)}
+			return &ExitError{Code: ExitUnreadable, Text: fmt.Sprintf("configuration file %s: %v", l.options.File, err)}
 		}
 		l.given = asMap(list)
 	}
@@ -153,11 +160,11 @@ func (l *loader) readTLSFile() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return &ExitError{ExitUnreadable, fmt.Sprintf("TLS settings cannot be read: %v", err)}
+		return &ExitError{Code: ExitUnreadable, Text: fmt.Sprintf("TLS settings cannot be read: %v", err)}
 	}
 	list, err := properties.Parse(data)
 	if err != nil {
-		return &ExitError{ExitUnreadable, fmt.Sprintf("TLS settings %s: %v", file, err)}
+		return &ExitError{Code: ExitUnreadable, Text: fmt.Sprintf("TLS settings %s: %v", file, err)}
 	}
 	settings, system := asMap(list), l.options.System
 	l.options.System = func(name string) string {

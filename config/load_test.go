@@ -102,6 +102,8 @@ func TestWarnings(t *testing.T) {
 		{"messageStorePlugIn=a.b.C", "messageStorePlugIn=a.b.C: accepted without effect: it names Java classes"},
 		{"regionId=x # y", "regionId=x # y: there are no comments behind values: the text from # on is part of the value"},
 		{"brokerId=2", "brokerId=2: a master has brokerId 0, which is used (brokerRole is ASYNC_MASTER)"},
+		{"listenPort=abc", "listenPort=abc: not a Java int; 10911 is used"},
+		{"isBrokerContainer=false\ntimerCheckMetricsWhen=05", ""}, // as Java writes it
 		{"writeBufferHighWaterMark=x", "writeBufferHighWaterMark=x: not a Java int; 0 is used"},
 		{"enableDetailStat=false\nfilterServerNums=1\nsendMessageThreadPoolNums=9", ""},
 	} {
@@ -134,8 +136,10 @@ func TestRefusals(t *testing.T) {
 		{"storeType=defaultRocksDB", 253, "storeType=defaultRocksDB:"},
 		{"enableControllerMode=true", 253, "enableControllerMode=true:"},
 		{"enableControllerMode=true\nenableDLegerCommitLog=true", 252, "enableControllerMode and enableDLegerCommitLog"},
-		{"brokerRole=SLAVE\nbrokerId=1", 253, "brokerRole=SLAVE: replication is not there yet"},
-		{"brokerRole=SLAVE", 253, "Slave's brokerId must be > 0"},
+		{"brokerRole=SLAVE\nbrokerId=1", 253, "brokerRole=SLAVE: this version has no replication, so it cannot be a slave"},
+		{"brokerRole=SLAVE", 253, "Slave's brokerId must be > 0: brokerRole=SLAVE needs brokerId=1 or more"},
+		{"aclEnable=true\nstoreType=defaultRocksDB", 253, "every client would be let in.\nstoreType=defaultRocksDB: only storeType=default (files) is supported.\nRemove these keys to start the broker."},
+		{"aclEnable=true\nbrokerRole=SLAVE\nbrokerId=1", 253, "do not start this file as a master instead. Remove the other keys."},
 		{"namesrvAddr=abc", 253, `The Name Server Address[abc] illegal, please set it as follows, "127.0.0.1:9876;192.168.0.1:9876"`},
 		{"namesrvAddr=a:1;b:x", 253, "The Name Server Address[a:1;b:x] illegal"},
 		{"compatVersion=4.9.8", 253, "compatVersion=4.9.8: must be 5.3.3 or 4.9.7"},
@@ -149,7 +153,12 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: got %v, want exit %d with %q", c.text, err, c.code, c.want)
 		}
 	}
-	_, _, err := LoadBroker(Options{File: filepath.Join(t.TempDir(), "none.conf"), Env: nothing})
+	// What is refused is not warned of besides.
+	_, warnings, err := loadText(t, "enableControllerMode=true\nstoreType=defaultRocksDB\naclEnable=true\nnoSuchKey=1")
+	if err == nil || len(warnings) != 1 || warnings[0].Key != "noSuchKey" {
+		t.Error(warnings, err)
+	}
+	_, _, err = LoadBroker(Options{File: filepath.Join(t.TempDir(), "none.conf"), Env: nothing})
 	if err == nil || !strings.Contains(err.Error(), "none.conf does not exist") {
 		t.Error(err)
 	}

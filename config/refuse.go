@@ -8,41 +8,101 @@ import (
 	"strings"
 )
 
-// refuseBroker stops a broker whose file asks for something that would silently not hold: access rules first of all.
-// compatVersion plays no part in it.
-func refuseBroker(v *BrokerValues) error {
-	switch {
-	case v.Store.EnableDLegerCommitLog && v.EnableControllerMode:
-		return &ExitError{ExitConflict, "enableControllerMode and enableDLegerCommitLog cannot both be true"}
+// refusal is a setting with which the process does not start, because what it asks for would silently not hold.
+type refusal struct {
+	key, value string
+	why        string
+	remedy     string // empty: to remove the key
+	code       int    // 0: ExitBadValue
+}
+
+func (r *refusal) String() string { return fmt.Sprintf("%s=%s: %s", r.key, r.value, r.why) }
+
+// noSlaves is said to whoever wants to run a slave. Without the key a slave's file makes a second master.
+const noSlaves = "this version has no replication, so it cannot be a slave"
+
+const noSlavesRemedy = "Run the master without it; do not start this file as a master instead."
+
+// refuseBroker lists what stops a broker: access rules first of all. compatVersion plays no part in it.
+func refuseBroker(v *BrokerValues) []refusal {
+	if v.Store.EnableDLegerCommitLog && v.EnableControllerMode {
+		return []refusal{{
+			key: "enableControllerMode", value: "true", code: ExitConflict,
+			why:    "enableControllerMode and enableDLegerCommitLog cannot both be true",
+			remedy: "Remove one of them to start the broker.",
+		}}
 	}
-	rules := []struct {
-		on  bool
-		key string
-		why string
-	}{
-		{v.AclEnable, "aclEnable=true", "access control is not enforced by this version; every client would be let in"},
-		{v.Auth.AuthenticationEnabled, "authenticationEnabled=true", "authentication is not enforced by this version; every client would be let in"},
-		{v.Auth.AuthorizationEnabled, "authorizationEnabled=true", "authorization is not enforced by this version; every client would be let in"},
-		{v.Auth.MigrateAuthFromV1Enabled, "migrateAuthFromV1Enabled=true", "access rules are not enforced by this version"},
-		{v.Store.EnableDLegerCommitLog, "enableDLegerCommitLog=true", "the DLedger commit log has a record layout of its own, which this server does not write"},
-		{!strings.EqualFold(v.Store.StoreType, "default"), "storeType=" + v.Store.StoreType, "only storeType=default (files) is supported"},
-		{v.EnableControllerMode, "enableControllerMode=true", "controllers are not supported by this version"},
-		{v.Store.BrokerRole == Slave, "brokerRole=SLAVE", "replication is not there yet"},
-	}
-	for _, r := range rules {
-		if r.on {
-			return &ExitError{ExitBadValue, fmt.Sprintf("%s: %s. Remove the key to start the broker.", r.key, r.why)}
+	const letIn = "is not enforced by this version; every client would be let in"
+	var list []refusal
+	rule := func(on bool, key, value, why, remedy string) {
+		if on {
+			list = append(list, refusal{key: key, value: value, why: why, remedy: remedy})
 		}
 	}
+	rule(v.AclEnable, "aclEnable", "true", "access control "+letIn, "")
+	rule(v.Auth.AuthenticationEnabled, "authenticationEnabled", "true", "authentication "+letIn, "")
+	rule(v.Auth.AuthorizationEnabled, "authorizationEnabled", "true", "authorization "+letIn, "")
+	rule(v.Auth.MigrateAuthFromV1Enabled, "migrateAuthFromV1Enabled", "true", "access rules are not enforced by this version", "")
+	rule(v.Store.EnableDLegerCommitLog, "enableDLegerCommitLog", "true",
+		"the DLedger commit log has a record layout of its own, which this server does not write", "")
+	rule(!strings.EqualFold(v.Store.StoreType, "default"), "storeType", v.Store.StoreType,
+		"only storeType=default (files) is supported", "")
+	rule(v.EnableControllerMode, "enableControllerMode", "true", "controllers are not supported by this version", "")
+	rule(v.Store.BrokerRole == Slave, "brokerRole", "SLAVE", noSlaves, noSlavesRemedy)
 	if _, err := v.Store.DelayLevels(); err != nil {
-		return &ExitError{ExitBadValue, err.Error()}
+		rule(true, "messageDelayLevel", v.Store.MessageDelayLevel, err.Error(), "Correct it to start the broker.")
+	}
+	return list
+}
+
+func refuseNamesrv(v *NamesrvValues) []refusal {
+	if v.EnableControllerInNamesrv {
+		return []refusal{{key: "enableControllerInNamesrv", value: "true", why: "controllers are not supported by this version"}}
 	}
 	return nil
 }
 
-func refuseNamesrv(v *NamesrvValues) error {
-	if v.EnableControllerInNamesrv {
-		return &ExitError{ExitBadValue, "enableControllerInNamesrv=true: controllers are not supported by this version. Remove the key to start the name server."}
+// startError makes one error of the refusals of a start, a line for each and then what to do; nil if there are none.
+func startError(role string, list []refusal) *ExitError {
+	if len(list) == 0 {
+		return nil
 	}
-	return nil
+	e := &ExitError{Code: ExitBadValue}
+	var lines, remedies []string
+	removable := 0
+	for i := range list {
+		r := &list[i]
+		e.Keys = append(e.Keys, r.key)
+		lines = append(lines, r.String()+".")
+		if r.remedy == "" {
+			removable++
+		} else {
+			remedies = append(remedies, r.remedy)
+		}
+		if r.code != 0 {
+			e.Code = r.code
+		}
+	}
+	switch {
+	case removable == 1 && len(list) == 1:
+		remedies = append(remedies, fmt.Sprintf("Remove the key to start the %s.", role))
+	case removable > 0 && removable == len(list):
+		remedies = append(remedies, fmt.Sprintf("Remove these keys to start the %s.", role))
+	case removable > 0:
+		remedies = append(remedies, "Remove the other keys.")
+	}
+	separator := "\n"
+	if len(list) == 1 {
+		separator = " "
+	}
+	e.Text = strings.Join(lines, "\n") + separator + strings.Join(remedies, " ")
+	return e
+}
+
+// updateError is the refusal of a hot update; nil if there is none.
+func updateError(list []refusal) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return &ExitError{Code: ExitBadValue, Text: list[0].String(), Keys: []string{list[0].key}}
 }

@@ -40,7 +40,7 @@ func brokerRole() role[BrokerValues] {
 
 func namesrvRole() role[NamesrvValues] {
 	return role[NamesrvValues]{
-		name:      "namesrv",
+		name:      "name server",
 		objects:   (*NamesrvValues).objects,
 		own:       (*NamesrvValues).own,
 		preset:    func(v *NamesrvValues) { v.Server.ListenPort = NamesrvPort },
@@ -89,14 +89,17 @@ func finishBroker(v *BrokerValues, l *loader) error {
 		}
 		v.BrokerID = 0
 	case v.BrokerID <= 0:
-		return &ExitError{ExitBadValue, "Slave's brokerId must be > 0"}
+		return &ExitError{
+			ExitBadValue, fmt.Sprintf("Slave's brokerId must be > 0: brokerRole=SLAVE needs brokerId=1 or more, and here it is %d, the master's. "+
+				"Besides, %s. %s", v.BrokerID, noSlaves, noSlavesRemedy), []string{"brokerRole", "brokerId"},
+		}
 	}
 	return nil
 }
 
 func checkPort(port int) error {
 	if port < 0 || port > 65535 {
-		return &ExitError{ExitUnreadable, fmt.Sprintf("listenPort=%d: port out of range", port)}
+		return &ExitError{ExitUnreadable, fmt.Sprintf("listenPort=%d: port out of range", port), []string{"listenPort"}}
 	}
 	return nil
 }
@@ -112,7 +115,7 @@ func checkNamesrvAddr(list string) error {
 			continue
 		}
 		return &ExitError{ExitBadValue, fmt.Sprintf(
-			"The Name Server Address[%s] illegal, please set it as follows, \"127.0.0.1:9876;192.168.0.1:9876\"", list)}
+			"The Name Server Address[%s] illegal, please set it as follows, \"127.0.0.1:9876;192.168.0.1:9876\"", list), []string{"namesrvAddr"}}
 	}
 	return nil
 }

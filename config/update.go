@@ -118,7 +118,7 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 		settings[name] = value
 	}
 	c.role.normalise(&s.values)
-	return change, settings, c.role.refuse(&s.values)
+	return change, settings, updateError(c.role.refuse(&s.values))
 }
 
 // security keys are looked at even where Java would drop them unseen, so that asking for enforcement is never answered

@@ -5,7 +5,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -343,8 +342,8 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	switch {
 	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES):
-		f.Close()
-		return nil, fmt.Errorf("store: Lock failed, MQ already started: %s is locked", path)
+		defer f.Close()
+		return nil, lockedError(f)
 	case err != nil:
 		f.Close()
 		return nil, &os.PathError{Op: "lock", Path: path, Err: err}

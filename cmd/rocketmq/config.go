@@ -6,14 +6,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"rocketmq-go/config"
 )
 
-const configUsage = `usage: rocketmq config check FILE [broker|namesrv]
+const configUsage = `usage: rocketmq config check FILE [--broker|--namesrv]
 
 Says for each key of a configuration file what it does here: works, has no effect and why, or is not known and what
-was probably meant. Exit code 0: the server starts with it and every key is understood.
+was probably meant. Whether it is a broker's or a name server's file its keys tell, unless you do. Exit code 0: the server
+starts with it and every key is understood; 1: the last line says what is wrong.
 `
 
 func runConfig(_ context.Context, e env) int {
@@ -25,9 +27,19 @@ func runConfig(_ context.Context, e env) int {
 		fmt.Fprint(e.stderr, configUsage)
 		return exitUsage
 	}
+	var files []string
 	role := ""
-	if len(e.args) == 3 {
-		role = e.args[2]
+	for _, a := range e.args[1:] {
+		switch a {
+		case "--broker", "--namesrv", "broker", "namesrv":
+			role = strings.TrimPrefix(a, "--")
+		default:
+			files = append(files, a)
+		}
 	}
-	return config.Check(e.stdout, e.args[1], role)
+	if len(files) != 1 {
+		fmt.Fprint(e.stderr, configUsage)
+		return exitUsage
+	}
+	return config.Check(e.stdout, files[0], role)
 }

@@ -21,6 +21,7 @@ import (
 
 	"rocketmq-go/broker"
 	"rocketmq-go/config"
+	"rocketmq-go/store"
 )
 
 // launch are the options that the name server and the broker share: those of the Java launchers, and our own.
@@ -109,7 +110,10 @@ func remedy(what string, err error) string {
 	if what == "rocketmq standalone" {
 		port, place = "--namesrv-port or --listen-port", "--store"
 	}
+	var locked *store.LockedError
 	switch {
+	case errors.As(err, &locked):
+		return " (stop the server that uses this store, or choose another place with " + place + ")"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return " (another server has this port: stop it, or choose another with " + port + ")"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):

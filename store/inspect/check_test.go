@@ -175,7 +175,8 @@ func TestRunningBroker(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if p, got := preflight(t, dir, CheckOptions{}); p.OK() || !strings.Contains(got, "a running broker has it open") {
+	want := fmt.Sprintf("a running broker has it open (process %d)", os.Getpid())
+	if p, got := preflight(t, dir, CheckOptions{}); p.OK() || !strings.Contains(got, want) {
 		t.Error(got)
 	}
 	before := sums(t, dir, func(string) bool { return true })
@@ -229,6 +230,11 @@ func TestStat(t *testing.T) {
 	}
 	var b bytes.Buffer
 	s.Print(&b)
+	for line := range strings.Lines(b.String()) {
+		if text := strings.TrimRight(line, "\n"); text != "" && strings.TrimSpace(text) == "" {
+			t.Errorf("a line of blanks:\n%s", &b)
+		}
+	}
 	for _, want := range []string{"offsets 0..4979155 (4.75 MiB), files of 1048576 bytes", "2503 entries in 2 files, the newest is 25.2 % full", "commitlog", "S11MANY-0"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("missing: %s\n%s", want, &b)

@@ -5,6 +5,7 @@ package inspect
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rocketmq-go/compat/fastjson"
+	"rocketmq-go/store"
 )
 
 // lock looks whether a broker has the directory open, without taking the lock.
@@ -37,10 +39,12 @@ func (c *checker) lock() error {
 	switch {
 	case l.Type == unix.F_UNLCK:
 		c.fact("no broker of this machine has it open")
-	case l.Pid > 0:
-		c.no("a running broker has it open (process %d)", l.Pid)
 	default:
-		c.no("a running broker has it open")
+		who := ""
+		if pid := store.LockHolder(f); pid > 0 {
+			who = fmt.Sprintf(" (process %d)", pid)
+		}
+		c.no("a running broker has it open%s", who)
 	}
 	return nil
 }

@@ -223,7 +223,11 @@ func (s *Stat) Print(out io.Writer) {
 	if s.FirstTime > 0 {
 		fmt.Fprintf(out, "stored       %s .. %s\n", timeText(s.FirstTime), timeText(s.LastTime))
 	}
-	fmt.Fprintf(out, "messages     %d in %d consume queues, files of %d bytes\n", s.Messages(), len(s.Queues), s.Sizes.ConsumeQueueFile)
+	fmt.Fprintf(out, "messages     %d in %d consume queues", s.Messages(), len(s.Queues))
+	if s.Sizes.ConsumeQueueFile > 0 {
+		fmt.Fprintf(out, ", files of %d bytes", s.Sizes.ConsumeQueueFile)
+	}
+	fmt.Fprintln(out)
 	if s.IndexFiles > 0 {
 		fill := "of unknown size"
 		if s.Sizes.IndexUnits > 1 {
@@ -243,12 +247,15 @@ func (s *Stat) Print(out io.Writer) {
 	for _, p := range s.Parts {
 		fmt.Fprintf(w, "%d\t%s\t%s\t  %s\n", p.Files, bytesText(p.Bytes), bytesText(p.OnDisk), p.Name)
 	}
-	fmt.Fprintln(w, "\t\t\t")
-	fmt.Fprintln(w, "messages\tmin\tmax\t  queue")
-	for _, q := range s.Queues {
-		fmt.Fprintf(w, "%d\t%d\t%d\t  %s\n", q.Max-q.Min, q.Min, q.Max, queueName{q.Topic, q.QueueID})
-	}
 	w.Flush()
+	if len(s.Queues) > 0 {
+		fmt.Fprintln(out)
+		fmt.Fprintln(w, "messages\tmin\tmax\t  queue")
+		for _, q := range s.Queues {
+			fmt.Fprintf(w, "%d\t%d\t%d\t  %s\n", q.Max-q.Min, q.Min, q.Max, queueName{q.Topic, q.QueueID})
+		}
+		w.Flush()
+	}
 	for _, topic := range s.Batched {
 		fmt.Fprintf(out, "topic %s has batch consume queues, which are not counted\n", topic)
 	}
