@@ -140,7 +140,7 @@ func (s *storeRun) load() error {
 	s.settings.CompactionLogFile, s.settings.CompactionQueueFile = v.CompactionMappedFileSize, v.CompactionCqMappedFileSize
 	s.settings.Sizes = inspect.Sizes{
 		CommitLogFile: int64(v.MappedFileSizeCommitLog), ConsumeQueueFile: int64(v.ConsumeQueueFileSize()),
-		ExtFile: int64(v.MappedFileSizeConsumeQueueExt), IndexSlots: int32(v.MaxHashSlotNum), IndexUnits: int32(v.MaxIndexNum),
+		BatchQueueFile: int64(v.MapperFileSizeBatchConsumeQueue), ExtFile: int64(v.MappedFileSizeConsumeQueueExt), IndexSlots: int32(v.MaxHashSlotNum), IndexUnits: int32(v.MaxIndexNum),
 	}
 	s.levels, err = v.DelayLevels()
 	return err

@@ -12,12 +12,13 @@ import (
 	"strings"
 
 	"rocketmq-go/store/compaction"
+	"rocketmq-go/store/consumequeue"
 )
 
 // Settings are what a broker's configuration says, as far as it matters to a take-over.
 type Settings struct {
-	Sizes        Sizes  // 0: Java's default
-	TimerLogFile int64  // mappedFileSizeTimerLog; 0: Java's default
+	Sizes        Sizes // 0: Java's default
+	TimerLogFile int64 // mappedFileSizeTimerLog; 0: Java's default
 	// compactionMappedFileSize and compactionCqMappedFileSize; 0: Java's defaults
 	CompactionLogFile, CompactionQueueFile int
 	Ext                                    bool   // enableConsumeQueueExt
@@ -29,6 +30,7 @@ type Settings struct {
 func (s Settings) withDefaults() Settings {
 	s.Sizes.CommitLogFile = cmp.Or(s.Sizes.CommitLogFile, 1<<30)
 	s.Sizes.ConsumeQueueFile = cmp.Or(s.Sizes.ConsumeQueueFile, 6000000)
+	s.Sizes.BatchQueueFile = cmp.Or(s.Sizes.BatchQueueFile, 300000*consumequeue.BatchUnitSize)
 	s.Sizes.ExtFile = cmp.Or(s.Sizes.ExtFile, 48<<20)
 	s.Sizes.IndexSlots = cmp.Or(s.Sizes.IndexSlots, 5000000)
 	s.Sizes.IndexUnits = cmp.Or(s.Sizes.IndexUnits, 20000000)
@@ -164,6 +166,7 @@ func (c *checker) sizes() error {
 	}
 	differs("mappedFileSizeCommitLog", t.sizes.CommitLogFile, c.set.Sizes.CommitLogFile)
 	differs("mappedFileSizeConsumeQueue", t.sizes.ConsumeQueueFile, (c.set.Sizes.ConsumeQueueFile+19)/20*20)
+	differs("mapperFileSizeBatchConsumeQueue", t.sizes.BatchQueueFile, (c.set.Sizes.BatchQueueFile+45)/46*46)
 	differs("mappedFileSizeConsumeQueueExt", t.sizes.ExtFile, c.set.Sizes.ExtFile)
 	for i, f := range t.log.files {
 		c.fileSize(&f, t.log.size, i == len(t.log.files)-1)

@@ -83,13 +83,22 @@ func TestCheck(t *testing.T) {
 		{"DLedger", sized, func(t *testing.T, dir string) { put(t, dir, "dledger-n0/data/00000000000000000000", "x") }, "NO", []string{"dledger-n0: a DLedger commit log"}},
 		{"BatchCQ and compaction", sized, func(t *testing.T, dir string) {
 			put(t, dir, "config/topics.json", batch533)
-			put(t, dir, "batchconsumequeue/B/0/00000000000000000000", "x")
+			put(t, dir, "batchconsumequeue/B/0/00000000000000000000", strings.Repeat("\x00", 460))
 			put(t, dir, "compaction/compactionCq/C/0/00000000000000000000", strings.Repeat("x", 920))
 			put(t, dir, "compaction/compactionLog/C/0/00000000000000000000", strings.Repeat("x", 8280))
 		}, "OK with conditions", []string{
-			"BatchCQ topics (B)", "set compactionCqMappedFileSize=920: the files have that size, the default is 10485746",
+			"batch queues: of BatchCQ topics (B)", "set mapperFileSizeBatchConsumeQueue=460:", "set compactionCqMappedFileSize=920: the files have that size, the default is 10485746",
 			"set compactionMappedFileSize=8279: the files have that size, the default is 104857459",
 		}},
+		{"BatchCQ at 4.9", CheckOptions{Settings: Settings{Sizes: goldenSizes, Compat: "4.9.7", Given: true}}, func(t *testing.T, dir string) {
+			put(t, dir, "config/topics.json", batch533)
+		}, "OK with conditions", []string{"BatchCQ topics (B), and compatVersion=4.9.7 has no batch queues"}},
+		{"batch queues of no BatchCQ topic", sized, func(t *testing.T, dir string) {
+			put(t, dir, "batchconsumequeue/S11A/77/00000000000000000000", strings.Repeat("\x00", 46000))
+		}, "OK with conditions", []string{"batchconsumequeue/S11A/77: topics.json has another queue.type"}},
+		{"queues of both kinds", sized, func(t *testing.T, dir string) {
+			put(t, dir, "batchconsumequeue/S11A/0/00000000000000000000", strings.Repeat("\x00", 46000))
+		}, "OK with conditions", []string{"batchconsumequeue/S11A/0: the topic has queues of its own kind too"}},
 		{"timers", CheckOptions{Settings: Settings{Sizes: goldenSizes, Compat: "4.9.7", Given: true}}, func(t *testing.T, dir string) {
 			put(t, dir, "timerlog/00000000000000000000", "x")
 		}, "OK with conditions", []string{"timer messages wait", "set mappedFileSizeTimerLog=1:"}},

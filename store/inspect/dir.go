@@ -23,6 +23,7 @@ import (
 type Sizes struct {
 	CommitLogFile    int64 // mappedFileSizeCommitLog
 	ConsumeQueueFile int64 // mappedFileSizeConsumeQueue
+	BatchQueueFile   int64 // mapperFileSizeBatchConsumeQueue
 	ExtFile          int64 // mappedFileSizeConsumeQueueExt
 	IndexSlots       int32 // maxHashSlotNum
 	IndexUnits       int32 // maxIndexNum
@@ -150,7 +151,8 @@ func (n queueName) compare(o queueName) int {
 type queueFiles struct {
 	queueName
 	stream
-	ext extFiles
+	batch bool
+	ext   extFiles
 }
 
 // indexFile is one index file as found.
@@ -166,8 +168,9 @@ type tree struct {
 	queues  []*queueFiles // in the order of their names
 	index   []indexFile
 	abort   bool
-	sizes   Sizes    // as the files tell
-	batched []string // topics with batch consume queues
+	sizes   Sizes       // as the files tell
+	topics  *topicsFile // once somebody asked
+	leftOut []string    // folders of queues of the wrong kind
 }
 
 // openTree lists a store directory. Nothing is changed, nor kept open. It is an error if there is no store.
@@ -196,9 +199,6 @@ func openTree(p Place) (*tree, error) {
 	}
 	t.sizes.CommitLogFile = t.log.size
 	if err := t.listQueues(); err != nil {
-		return nil, err
-	}
-	if t.batched, err = subDirs(p.join("batchconsumequeue")); err != nil {
 		return nil, err
 	}
 	if err := t.listIndex(); err != nil {
@@ -239,48 +239,61 @@ func subDirs(dir string) ([]string, error) {
 	return names, nil
 }
 
-func (t *tree) listQueues() error {
-	topics, err := subDirs(t.join("consumequeue"))
-	if err != nil {
+func (t *tree) listQueues() (err error) {
+	if t.sizes.ConsumeQueueFile, err = t.listQueuesOf(simpleQueues); err != nil {
 		return err
 	}
-	seen := make(map[int64]int)
+	if t.sizes.BatchQueueFile, err = t.listQueuesOf(batchQueues); err != nil {
+		return err
+	}
+	slices.SortStableFunc(t.queues, func(a, b *queueFiles) int { return a.compare(b.queueName) })
+	t.oneKind()
+	return nil
+}
+
+// listQueuesOf finds the queues of one kind, and the size of their files.
+func (t *tree) listQueuesOf(root string) (fileSize int64, err error) {
+	topics, err := subDirs(t.join(root))
+	if err != nil {
+		return 0, err
+	}
+	seen, before := make(map[int64]int), len(t.queues)
 	for _, topic := range topics {
-		ids, err := subDirs(t.join("consumequeue", topic))
+		ids, err := subDirs(t.join(root, topic))
 		if err != nil {
-			return err
+			return 0, err
 		}
 		for _, name := range ids {
 			id, err := strconv.ParseInt(name, 10, 32)
 			if err != nil {
 				continue
 			}
-			q := &queueFiles{queueName: queueName{topic, int32(id)}}
-			if q.stream, err = listStream(t.join("consumequeue", topic, name)); err != nil {
-				return err
+			q := &queueFiles{queueName: queueName{topic, int32(id)}, batch: root == batchQueues}
+			if q.stream, err = listStream(t.join(root, topic, name)); err != nil {
+				return 0, err
 			}
 			for _, f := range q.files {
 				seen[f.size]++
 			}
-			if q.ext, err = t.listExt(q.queueName); err != nil {
-				return err
+			if !q.batch {
+				if q.ext, err = t.listExt(q.queueName); err != nil {
+					return 0, err
+				}
 			}
 			t.sizes.ExtFile = max(t.sizes.ExtFile, q.ext.size)
 			t.queues = append(t.queues, q)
 		}
 	}
-	slices.SortFunc(t.queues, func(a, b *queueFiles) int { return a.compare(b.queueName) })
 	// all queues have one size: that of most files
 	for size, n := range seen {
-		best := t.sizes.ConsumeQueueFile
-		if size >= consumequeue.UnitSize && (n > seen[best] || n == seen[best] && size > best) {
-			t.sizes.ConsumeQueueFile = size
+		if size >= consumequeue.UnitSize && (n > seen[fileSize] || n == seen[fileSize] && size > fileSize) {
+			fileSize = size
 		}
 	}
-	for _, q := range t.queues {
-		q.size = t.sizes.ConsumeQueueFile
+	for _, q := range t.queues[before:] {
+		q.size = fileSize
 	}
-	return nil
+	return fileSize, nil
 }
 
 func (t *tree) listIndex() error {
@@ -319,13 +332,8 @@ func (t *tree) at(off int64) string {
 
 // unit reads one unit of a queue.
 func (q *queueFiles) unit(n int64) (consumequeue.Unit, bool, error) {
-	var b [consumequeue.UnitSize]byte
-	got, err := q.readAt(b[:], n*consumequeue.UnitSize)
-	if err != nil || len(got) < len(b) {
-		return consumequeue.Unit{}, false, err
-	}
-	u := consumequeue.ParseUnit(got)
-	return u, u.PhyOffset >= 0 && u.Size > 0, nil
+	s, used, err := q.span(n)
+	return s.Unit, used, err
 }
 
 func isBlank(u consumequeue.Unit) bool { return u.PhyOffset == 0 && u.Size == consumequeue.BlankSize }
@@ -333,10 +341,11 @@ func isBlank(u consumequeue.Unit) bool { return u.PhyOffset == 0 && u.Size == co
 // bounds are the first unit of the files and the one behind the last that is used, found by bisection: used units are a
 // prefix of the last used file.
 func (q *queueFiles) bounds() (begin, end int64, err error) {
-	begin = q.first() / consumequeue.UnitSize
+	size := q.unitSize()
+	begin = q.first() / size
 	for i := len(q.files) - 1; i >= 0; i-- {
 		f := &q.files[i]
-		lo, hi := f.base/consumequeue.UnitSize, q.limit(f)/consumequeue.UnitSize
+		lo, hi := f.base/size, q.limit(f)/size
 		from := lo
 		for lo < hi {
 			mid := (lo + hi) / 2

@@ -33,6 +33,7 @@ const maxHits = 64
 // directory that is refused is returned, after its line was printed.
 func Dump(dir string, o Options, out io.Writer) error {
 	o.Store.Dir = dir
+	o.Store.BatchTopic = batchTopics(dir)
 	abort := filepath.Join(dir, "abort")
 	_, err := os.Lstat(abort)
 	found := err == nil
@@ -68,8 +69,7 @@ func (d *dumper) all(abortFound bool) error {
 	queues := d.queues()
 	if strings.Contains(d.o.What, "queues") {
 		for _, q := range queues {
-			d.print(new(line).str("t", "queue").str("type", "SimpleCQ").str("topic", q.Topic).int("queueId", int64(q.QueueID)).
-				int("min", q.Min).int("max", q.Max).int("maxPhysic", q.MaxPhy))
+			d.queue(q)
 		}
 	}
 	if strings.Contains(d.o.What, "msgs") || d.o.AllKeys {
@@ -134,13 +134,27 @@ func compareJava(a, b string) int {
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
+// queue prints a queue. Java's batch queues know where their newest record begins, the others where it ends.
+func (d *dumper) queue(q store.QueueInfo) {
+	kind := "SimpleCQ"
+	if q.Batch {
+		kind = "BatchCQ"
+		if u, ok := d.s.Unit(q.Topic, q.QueueID, q.Max-1); ok {
+			q.MaxPhy = u.PhyOffset
+		}
+	}
+	d.print(new(line).str("t", "queue").str("type", kind).str("topic", q.Topic).int("queueId", int64(q.QueueID)).
+		int("min", q.Min).int("max", q.Max).int("maxPhysic", q.MaxPhy))
+}
+
 func (d *dumper) messages(q store.QueueInfo) {
-	for off := q.Min; off < q.Max; off++ {
-		u, ok := d.s.Unit(q.Topic, q.QueueID, off)
+	for off := q.Min; off < q.Max; {
+		u, ok := d.s.Span(q.Topic, q.QueueID, off)
 		if !ok {
 			break
 		}
-		l := new(line).str("t", "msg").str("topic", q.Topic).int("queueId", int64(q.QueueID)).int("cqOffset", off).
+		off = u.End()
+		l := new(line).str("t", "msg").str("topic", q.Topic).int("queueId", int64(q.QueueID)).int("cqOffset", u.Offset).
 			int("cqPos", u.PhyOffset).int("cqSize", int64(u.Size))
 		raw, ok := d.reader.Bytes(u.PhyOffset, int(u.Size))
 		r, err := message.ParseRecord(raw)
@@ -148,6 +162,9 @@ func (d *dumper) messages(q store.QueueInfo) {
 			u.TagsCode = message.TagsCode(message.ScanKnown(r.Properties).Tags)
 		}
 		l.int("cqTagsCode", u.TagsCode)
+		if u.Count > 1 {
+			l.int("cqBatchNum", int64(u.Count))
+		}
 		switch {
 		case !ok:
 			l.str("error", "no such record")

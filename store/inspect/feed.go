@@ -87,11 +87,12 @@ type FeedResult struct {
 }
 
 // Feed stores INPUT records, one JSON object a line, in order into the directory, with the store times of the records.
-// refused is told of each record the store does not take.
+// refused is told of each record the store does not take. DIR/config/topics.json, if it is there, names the BatchCQ topics.
 func Feed(inputs io.Reader, dir string, o Options, refused func(record int, status store.PutStatus)) (res FeedResult, err error) {
 	var clock atomic.Int64
 	clock.Store(time.Now().UnixMilli())
 	o.Store.Dir = dir
+	o.Store.BatchTopic = batchTopics(dir)
 	o.Store.Now = func() time.Time { return time.UnixMilli(clock.Load()) }
 	records, err := readInputs(inputs)
 	if err != nil {

@@ -30,11 +30,26 @@ type goldenSet struct {
 	name string
 	feed []string // options for Feed
 	dump []string // options for Dump
+
+	batch []string // topics with batch queues
+}
+
+// nameBatchTopics writes the attributes of topics where Feed and Dump look for them, as Java's tools.
+func nameBatchTopics(t *testing.T, dir string, topics ...string) {
+	t.Helper()
+	if len(topics) == 0 {
+		return
+	}
+	var entries []string
+	for _, name := range topics {
+		entries = append(entries, fmt.Sprintf(`%q:{"attributes":{"queue.type":"BatchCQ"},"topicName":%q}`, name, name))
+	}
+	put(t, dir, "config/topics.json", `{"topicConfigTable":{`+strings.Join(entries, ",")+`}}`)
 }
 
 var leanSets = []goldenSet{
-	{"feed-533", nil, nil},
-	{"497-main", []string{"compatVersion=4.9.7"}, []string{"compatVersion=4.9.7", "allkeys=true"}},
+	{name: "feed-533"},
+	{name: "497-main", feed: []string{"compatVersion=4.9.7"}, dump: []string{"compatVersion=4.9.7", "allkeys=true"}},
 }
 
 // manifest is what is used of a set's manifest.json.
@@ -79,6 +94,7 @@ func feedSet(t *testing.T, root string, set goldenSet) string {
 	}
 	defer f.Close()
 	dir := filepath.Join(t.TempDir(), "store")
+	nameBatchTopics(t, dir, set.batch...)
 	res, err := Feed(f, dir, options(t, set.feed), func(i int, status store.PutStatus) {
 		t.Errorf("record %d refused: status %d", i, status)
 	})
@@ -120,7 +136,8 @@ func checkFiles(t *testing.T, dir string, m *manifest, skip ...string) {
 				return false
 			}
 		}
-		return strings.HasPrefix(path, "commitlog/") || strings.HasPrefix(path, "consumequeue/") || strings.HasPrefix(path, "index/")
+		root, _, _ := strings.Cut(path, "/")
+		return slices.Contains([]string{"commitlog", "consumequeue", "batchconsumequeue", "index"}, root)
 	}
 	got := sums(t, dir, pass)
 	var index []string // their names are creation times: compare in order

@@ -25,8 +25,6 @@ const rebuildBatch = 4096 // records between two writes of units
 // queueRebuild makes consume queues from the records of the log.
 type queueRebuild struct {
 	*repairer
-	dir     string // where they are made
-	size    int64
 	old     map[queueName]*queueFiles
 	new     map[queueName]*consumequeue.Queue
 	touched map[*consumequeue.Queue]bool
@@ -38,9 +36,8 @@ type queueRebuild struct {
 
 func (r *repairer) rebuildQueues() error {
 	b := queueRebuild{
-		repairer: r, dir: r.join("consumequeue.new"), old: make(map[queueName]*queueFiles), new: make(map[queueName]*consumequeue.Queue),
+		repairer: r, old: make(map[queueName]*queueFiles), new: make(map[queueName]*consumequeue.Queue),
 		touched: make(map[*consumequeue.Queue]bool), fds: segment.NewFDs(256),
-		size: cmp.Or(r.t.sizes.ConsumeQueueFile, r.o.Sizes.ConsumeQueueFile, 6000000),
 	}
 	for _, q := range r.t.queues {
 		b.old[q.queueName] = q
@@ -49,10 +46,12 @@ func (r *repairer) rebuildQueues() error {
 	if b.gone, err = store.DeletedRecords(r.Dir); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(b.dir); err != nil { // of a run that was ended
-		return err
+	for _, root := range [...]string{simpleQueues, batchQueues} {
+		if err := os.RemoveAll(b.made(root)); err != nil { // of a run that was ended
+			return err
+		}
 	}
-	if err := os.MkdirAll(b.dir, 0o755); err != nil {
+	if err := os.MkdirAll(b.made(simpleQueues), 0o755); err != nil {
 		return err
 	}
 	res, err := r.walk(b.record)
@@ -71,8 +70,12 @@ func (r *repairer) rebuildQueues() error {
 	if err := b.keep(res.begin); err != nil {
 		return err
 	}
-	if err := r.replace("consumequeue", b.dir); err != nil {
-		return err
+	for _, root := range [...]string{simpleQueues, batchQueues} {
+		if isDir(r.join(root)) || isDir(b.made(root)) {
+			if err := r.replace(root, b.made(root)); err != nil {
+				return err
+			}
+		}
 	}
 	if err := r.setAsideExt(); err != nil {
 		return err
@@ -86,7 +89,7 @@ func (r *repairer) replace(name, made string) error {
 	if err := r.move(r.join(name), name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Rename(made, r.join(name)); err != nil {
+	if err := os.Rename(made, r.join(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	d, err := os.Open(r.Dir)
@@ -97,22 +100,29 @@ func (r *repairer) replace(name, made string) error {
 }
 
 func (b *queueRebuild) record(rec *message.Record, _ []byte) error {
-	if !store.IsQueued(rec.SysFlag) || rec.SysFlag&message.SysInnerBatch != 0 || b.gone(rec.Topic, rec.PhyOffset) {
+	if !store.IsQueued(rec.SysFlag) || b.gone(rec.Topic, rec.PhyOffset) {
 		return nil
 	}
 	known := message.ScanKnown(rec.Properties)
-	topic := string(rec.Topic)
-	u := consumequeue.Unit{
-		PhyOffset: rec.PhyOffset, Size: rec.Size,
-		TagsCode: store.UnitTagsCode(topic, &known, rec.StoreTimestamp, b.o.DelayLevels),
+	name := queueName{string(rec.Topic), rec.QueueID}
+	if q := b.kind(name); !q.fits(rec, &known) {
+		return nil
 	}
-	if err := b.add(queueName{topic, rec.QueueID}, u, rec.QueueOffset); err != nil {
+	u := consumequeue.BatchUnit{
+		Unit: consumequeue.Unit{
+			PhyOffset: rec.PhyOffset, Size: rec.Size,
+			TagsCode: store.UnitTagsCode(name.topic, &known, rec.StoreTimestamp, b.o.DelayLevels),
+		},
+		StoreTime: rec.StoreTimestamp, Offset: rec.QueueOffset, Count: int16(countOf(rec, &known)),
+	}
+	if err := b.add(name, u); err != nil {
 		return err
 	}
 	err := further(&known, func(name string, offset int64) error {
 		for _, id := range [2]int32{0, rec.QueueID} {
 			if n := (queueName{name, id}); b.old[n] != nil || id == 0 && strings.HasPrefix(name, "%LMQ%") {
-				return b.add(n, u, offset)
+				u.Offset, u.Count = offset, 1
+				return b.add(n, u)
 			}
 		}
 		return nil
@@ -123,9 +133,33 @@ func (b *queueRebuild) record(rec *message.Record, _ []byte) error {
 	return err
 }
 
-func (b *queueRebuild) add(n queueName, u consumequeue.Unit, offset int64) error {
+// made is where queues are made.
+func (b *queueRebuild) made(root string) string { return b.join(root + ".new") }
+
+// kind is a queue as it was, or, without files, of the kind that its topic has.
+func (b *queueRebuild) kind(n queueName) *queueFiles {
+	if q := b.old[n]; q != nil {
+		return q
+	}
+	return &queueFiles{queueName: n, batch: b.t.isBatchTopic(n.topic)}
+}
+
+// open begins a new queue.
+func (b *queueRebuild) open(n queueName) (*consumequeue.Queue, error) {
+	o := consumequeue.Options{FDs: b.fds, Log: slog.New(slog.DiscardHandler)}
+	sizes, given, root := b.t.sizes, b.o.Sizes, simpleQueues
+	if o.Batch = b.kind(n).batch; o.Batch {
+		root, o.FileSize = batchQueues, cmp.Or(sizes.BatchQueueFile, given.BatchQueueFile, 300000*consumequeue.BatchUnitSize)
+	} else {
+		o.FileSize = cmp.Or(sizes.ConsumeQueueFile, given.ConsumeQueueFile, 6000000)
+	}
+	o.Dir = filepath.Join(b.made(root), n.topic, strconv.Itoa(int(n.id)))
+	return consumequeue.Open(o)
+}
+
+func (b *queueRebuild) add(n queueName, u consumequeue.BatchUnit) error {
 	q := b.new[n]
-	if q != nil && offset == 0 {
+	if q != nil && u.Offset == 0 {
 		// the numbering began anew: what was before belonged to a topic that was deleted
 		b.say("%s: numbering begins anew at log %d, older messages get no units", n, u.PhyOffset)
 		delete(b.touched, q)
@@ -137,14 +171,12 @@ func (b *queueRebuild) add(n queueName, u consumequeue.Unit, offset int64) error
 	}
 	if q == nil {
 		var err error
-		if q, err = consumequeue.Open(consumequeue.Options{
-			Dir: filepath.Join(b.dir, n.topic, strconv.Itoa(int(n.id))), FileSize: b.size, FDs: b.fds, Log: slog.New(slog.DiscardHandler),
-		}); err != nil {
+		if q, err = b.open(n); err != nil {
 			return err
 		}
 		b.new[n] = q
 	}
-	if q.Collect(u, offset) {
+	if q.IsBatch() && q.CollectBatch(u) || !q.IsBatch() && q.Collect(u.Unit, u.Offset) {
 		b.units++
 		b.touched[q] = true
 	}
@@ -170,8 +202,10 @@ func (b *queueRebuild) keep(minPhy int64) error {
 			return err
 		}
 		if made := b.new[q.queueName]; made != nil {
-			if end > made.Max() {
-				b.say("%s: ends at queue offset %d, before at %d: the messages between are not in the log", q.queueName, made.Max(), end)
+			if _, was, err := q.offsets(begin, end); err != nil {
+				return err
+			} else if was > made.Max() {
+				b.say("%s: ends at queue offset %d, before at %d: the messages between are not in the log", q.queueName, made.Max(), was)
 			}
 			continue
 		}
@@ -191,11 +225,16 @@ func (b *queueRebuild) keep(minPhy int64) error {
 			continue
 		}
 		for _, f := range q.files {
-			if err := copyFile(filepath.Join(b.dir, q.topic, strconv.Itoa(int(q.id)), filepath.Base(f.path)), f.path); err != nil {
+			root, rest, _ := strings.Cut(q.folder(), "/")
+			if err := copyFile(filepath.Join(b.made(root), rest, filepath.Base(f.path)), f.path); err != nil {
 				return err
 			}
 		}
-		b.say("%s: has no messages any more; kept as it is for its queue offset %d", q.queueName, end)
+		_, next, err := q.offsets(begin, end)
+		if err != nil {
+			return err
+		}
+		b.say("%s: has no messages any more; kept as it is for its queue offset %d", q.queueName, next)
 	}
 	return nil
 }

@@ -281,7 +281,7 @@ func (r *repairer) cutQueues(end int64) error {
 }
 
 func (r *repairer) cutQueue(q *queueFiles, last, end int64) error {
-	name := filepath.Join("consumequeue", q.topic, strconv.Itoa(int(q.id)))
+	name := q.folder()
 	for _, f := range q.files {
 		to, err := r.place(filepath.Join(name, filepath.Base(f.path)))
 		if err == nil {
@@ -291,7 +291,7 @@ func (r *repairer) cutQueue(q *queueFiles, last, end int64) error {
 			return err
 		}
 	}
-	cq, err := consumequeue.Open(consumequeue.Options{Dir: r.join(name), FileSize: q.size, Log: slog.New(slog.DiscardHandler)})
+	cq, err := consumequeue.Open(consumequeue.Options{Dir: r.join(name), FileSize: q.size, Batch: q.batch, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,8 @@ func (r *repairer) cutQueue(q *queueFiles, last, end int64) error {
 	if err := cq.Truncate(end); err != nil {
 		return err
 	}
-	r.say("%s: dropped %d units that led behind the end of the log; the next queue offset is %d", q.queueName, last-cq.Max(), cq.Max())
+	_, left := cq.Units()
+	r.say("%s: dropped %d units that led behind the end of the log; the next queue offset is %d", q.queueName, last-left, cq.Max())
 	return cq.Sync()
 }
 

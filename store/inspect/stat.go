@@ -44,7 +44,6 @@ type Stat struct {
 	DiskFree            int64
 	Abort               bool
 	Checkpoint          [3]int64
-	Batched             []string
 }
 
 // Part is the usage of one part of a directory.
@@ -60,7 +59,7 @@ func ReadStat(p Place, given Sizes) (*Stat, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stat{Dir: p.Dir, Begin: t.log.first(), Sizes: t.sizes, Abort: t.abort, Batched: t.batched}
+	s := &Stat{Dir: p.Dir, Begin: t.log.first(), Sizes: t.sizes, Abort: t.abort}
 	s.Checkpoint, _ = t.checkpointTimes()
 	if err := s.log(t); err != nil {
 		return nil, err
@@ -74,7 +73,11 @@ func ReadStat(p Place, given Sizes) (*Stat, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Queues = append(s.Queues, QueueStat{q.topic, q.id, first, end})
+		lo, hi, err := q.offsets(first, end)
+		if err != nil {
+			return nil, err
+		}
+		s.Queues = append(s.Queues, QueueStat{q.topic, q.id, lo, hi})
 	}
 	if err := s.index(t, given); err != nil {
 		return nil, err
@@ -255,9 +258,6 @@ func (s *Stat) Print(out io.Writer) {
 			fmt.Fprintf(w, "%d\t%d\t%d\t  %s\n", q.Max-q.Min, q.Min, q.Max, queueName{q.Topic, q.QueueID})
 		}
 		w.Flush()
-	}
-	for _, topic := range s.Batched {
-		fmt.Fprintf(out, "topic %s has batch consume queues, which are not counted\n", topic)
 	}
 }
 

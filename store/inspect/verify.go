@@ -40,7 +40,6 @@ type verifier struct {
 	topics map[string]bool // nil: not known
 	delete func(topic []byte, phy int64) bool
 	gone   map[string]int64 // messages of deleted topics
-	batch  int64
 	hashes []int32
 }
 
@@ -148,9 +147,7 @@ func (v *verifier) tail(res *walkResult) {
 func (v *verifier) record(r *message.Record, _ []byte) error {
 	known := message.ScanKnown(r.Properties)
 	if !v.delete(r.Topic, r.PhyOffset) && store.IsQueued(r.SysFlag) {
-		if r.SysFlag&message.SysInnerBatch != 0 {
-			v.batch++
-		} else if err := v.units(r, &known); err != nil {
+		if err := v.units(r, &known); err != nil {
 			return err
 		}
 	}
@@ -164,6 +161,10 @@ func (v *verifier) record(r *message.Record, _ []byte) error {
 func (v *verifier) units(r *message.Record, known *message.Known) error {
 	tags := tagsCheck(r, known, v.o.DelayLevels)
 	if q := v.queue(r); q != nil {
+		if !q.fits(r, known) {
+			q.unfit++
+			return nil
+		}
 		if err := q.record(r, r.QueueOffset, tags); err != nil {
 			return err
 		}
@@ -189,7 +190,7 @@ func (v *verifier) queue(r *message.Record) *queueCheck {
 		v.gone[name.topic]++
 		return nil
 	}
-	q := &queueCheck{queueFiles: &queueFiles{queueName: name}, report: &v.report, last: -1}
+	q := &queueCheck{queueFiles: &queueFiles{queueName: name, batch: v.t.isBatchTopic(name.topic)}, report: &v.report, last: -1}
 	v.queues[name] = q
 	return q
 }
@@ -200,7 +201,7 @@ func (v *verifier) rest() {
 		n := v.gone[topic]
 		v.report.note(topic, "%d messages in the log, but neither consume queues nor an entry in topics.json: the topic was deleted", n)
 	}
-	if v.batch > 0 || len(v.t.batched) > 0 {
-		v.report.note("batchconsumequeue", "%d batches of BatchCQ topics: their queues are not checked", v.batch)
+	for _, folder := range v.t.leftOut {
+		v.report.damage(folder, "the topic has queues of the other kind: these are not read, and Java does not start with them")
 	}
 }

@@ -30,6 +30,7 @@ type queueCheck struct {
 	blanks  int64
 	former  int64 // records of a topic that was deleted and created again
 	bare    int64 // units whose extension is not there
+	unfit   int64 // records that belong into no queue of this kind
 }
 
 func newQueueCheck(q *queueFiles, report *Report, minPhy int64) (*queueCheck, error) {
@@ -40,11 +41,11 @@ func newQueueCheck(q *queueFiles, report *Report, minPhy int64) (*queueCheck, er
 }
 
 // peek is the next unit.
-func (c *queueCheck) peek() (u consumequeue.Unit, ok bool, err error) {
+func (c *queueCheck) peek() (u consumequeue.Span, ok bool, err error) {
 	if c.next >= c.end {
 		return u, false, nil
 	}
-	const size = consumequeue.UnitSize
+	size := c.unitSize()
 	at := (c.next - c.bufAt) * size
 	if at < 0 || at+size > int64(len(c.buf)) {
 		if c.buf == nil {
@@ -54,28 +55,29 @@ func (c *queueCheck) peek() (u consumequeue.Unit, ok bool, err error) {
 			return u, false, err
 		}
 		c.bufAt, at = c.next, 0
-		if len(c.buf) < size { // a file is missing or short
+		if int64(len(c.buf)) < size { // a file is missing or short
 			c.flushMissing()
 			c.report.damage(c.String(), "units %d..%d cannot be read: a file is missing or too short", c.next, c.end-1)
 			c.next = c.end
 			return u, false, nil
 		}
 	}
-	return consumequeue.ParseUnit(c.buf[at:]), true, nil
+	u, _ = c.parse(c.buf[at:], c.next)
+	return u, true, nil
 }
 
 // outOfOrder tells that the next unit leads further than both of its followers, which makes it the wrong one.
 func (c *queueCheck) outOfOrder(phy int64) bool {
-	const size = consumequeue.UnitSize
+	size := c.unitSize()
 	n := min(2, c.end-1-c.next)
-	var b [2 * size]byte
+	var b [2 * consumequeue.BatchUnitSize]byte
 	got := b[:0]
 	if at := (c.next + 1 - c.bufAt) * size; at+n*size <= int64(len(c.buf)) {
 		got = c.buf[at : at+n*size]
 	} else if more, err := c.readAt(b[:n*size], (c.next+1)*size); err == nil {
 		got = more
 	}
-	for ; len(got) >= size; got = got[size:] {
+	for ; int64(len(got)) >= size; got = got[size:] {
 		if u := consumequeue.ParseUnit(got); phy <= u.PhyOffset || isBlank(u) {
 			return false
 		}
@@ -85,7 +87,7 @@ func (c *queueCheck) outOfOrder(phy int64) bool {
 
 // record looks for the unit of a record with queue offset off.
 func (c *queueCheck) record(r *message.Record, off int64, tagsOK func(int64) bool) error {
-	phy, size := r.PhyOffset, r.Size
+	phy := r.PhyOffset
 	if off == 0 && c.last >= 0 { // the topic was deleted and created again, or its queues were
 		c.former += c.missing.n
 		c.missing = span{}
@@ -98,24 +100,24 @@ func (c *queueCheck) record(r *message.Record, off int64, tagsOK func(int64) boo
 			return err
 		}
 		switch {
-		case ok && isBlank(u) && c.next < off:
+		case ok && isBlank(u.Unit) && c.next < off:
 			c.blanks++
 			c.next++
 			continue
-		case ok && isBlank(u) && c.next == off:
+		case ok && isBlank(u.Unit) && c.next == off:
 			c.next++
 			ok = false
-		case ok && !isBlank(u) && (u.PhyOffset < phy || u.PhyOffset > phy && c.outOfOrder(u.PhyOffset)):
-			c.stray(u)
+		case ok && !isBlank(u.Unit) && (u.PhyOffset < phy || u.PhyOffset > phy && c.outOfOrder(u.PhyOffset)):
+			c.stray(u.Unit)
 			continue
 		}
 		if !ok || u.PhyOffset != phy {
-			c.miss(off, phy, size)
+			c.miss(off, r)
 			return nil
 		}
 		c.flushMissing()
 		c.flushStrays()
-		c.check(u, size, off, tagsOK)
+		c.check(u, r, off, tagsOK)
 		if consumequeue.IsExtAddress(u.TagsCode) {
 			if err := c.ext(u.TagsCode, r, tagsOK); err != nil {
 				return err
@@ -127,22 +129,29 @@ func (c *queueCheck) record(r *message.Record, off int64, tagsOK func(int64) boo
 	}
 }
 
-func (c *queueCheck) check(u consumequeue.Unit, size int32, off int64, tagsOK func(int64) bool) {
+func (c *queueCheck) check(u consumequeue.Span, r *message.Record, off int64, tagsOK func(int64) bool) {
 	switch {
-	case c.next != off && off != 0:
-		c.report.damage(c.place(c.next), "unit %d is that of the message with queue offset %d (log %d)", c.next, off, u.PhyOffset)
-	case u.Size != size:
-		c.report.damage(c.place(c.next), "unit %d has size %d, its record at %d has %d", c.next, u.Size, u.PhyOffset, size)
+	case u.Offset != off && (off != 0 || c.batch):
+		c.report.damage(c.place(c.next), "unit %d is that of the message with queue offset %d (log %d)", u.Offset, off, u.PhyOffset)
+	case u.Size != r.Size:
+		c.report.damage(c.place(c.next), "unit %d has size %d, its record at %d has %d", u.Offset, u.Size, u.PhyOffset, r.Size)
+	case c.batch && int64(u.Count) != c.count(r):
+		c.report.damage(c.place(c.next), "unit %d stands for %d messages, its record at %d has %d", u.Offset, u.Count, u.PhyOffset, c.count(r))
 	case !consumequeue.IsExtAddress(u.TagsCode) && !tagsOK(u.TagsCode):
 		c.report.damage(c.place(c.next), "unit %d has the wrong tagsCode %d (log %d)", c.next, u.TagsCode, u.PhyOffset)
 	}
 }
 
+func (c *queueCheck) count(r *message.Record) int64 {
+	known := message.ScanKnown(r.Properties)
+	return countOf(r, &known)
+}
+
 // place is where a unit is.
 func (c *queueCheck) place(unit int64) string {
-	at := unit * consumequeue.UnitSize
+	at := unit * c.unitSize()
 	if f := c.find(at); f != nil {
-		return "consumequeue/" + c.topic + "/" + strconv.Itoa(int(c.id)) + "/" + fileName(f.path) + "+" + strconv.FormatInt(at-f.base, 10)
+		return c.folder() + "/" + fileName(f.path) + "+" + strconv.FormatInt(at-f.base, 10)
 	}
 	return c.String()
 }
@@ -155,12 +164,15 @@ func (c *queueCheck) stray(u consumequeue.Unit) {
 	c.next++
 }
 
-func (c *queueCheck) miss(off, phy int64, size int32) {
+func (c *queueCheck) miss(off int64, r *message.Record) {
 	c.flushStrays()
 	if c.missing.n > 0 && c.missing.last+1 != off {
 		c.flushMissing()
 	}
-	c.missing.add(off, phy, phy+int64(size))
+	c.missing.add(off, r.PhyOffset, r.PhyOffset+int64(r.Size))
+	if c.batch {
+		c.missing.last += c.count(r) - 1
+	}
 }
 
 func (c *queueCheck) flushMissing() {
@@ -190,7 +202,7 @@ func (c *queueCheck) finish(end int64) error {
 			break
 		}
 		switch {
-		case isBlank(u):
+		case isBlank(u.Unit):
 			c.blanks++
 			c.next++
 		case u.PhyOffset >= end:
@@ -200,11 +212,14 @@ func (c *queueCheck) finish(end int64) error {
 				c.next, c.end-1, end, u.PhyOffset)
 			c.next = c.end
 		default:
-			c.stray(u)
+			c.stray(u.Unit)
 		}
 	}
 	c.flushStrays()
 	c.flushMissing()
+	if c.unfit > 0 {
+		c.report.note(c.String(), "%d batches in the log cannot be in a consume queue of this kind: they have no units", c.unfit)
+	}
 	if c.former > 0 {
 		c.report.note(c.String(), "%d older messages in the log have no units: the numbering began anew behind them (topic deleted and created again)", c.former)
 	}
