@@ -323,7 +323,7 @@ func (o *send) reply() *protocol.Response {
 		o.answer.RecallHandle = protocol.Some(recallHandle(e.RealTopic, broker, e.TimerOut, e.UniqKey))
 	}
 	o.response.Header = &o.answer
-	o.s.stats.Put(e.Topic, o.kind, max(1, len(o.result.Offsets)), int(o.result.Size))
+	o.s.stats.Put(e.Topic, o.kind, max(1, o.result.Messages), int(o.result.Size))
 	return &o.response
 }
 
