@@ -40,14 +40,15 @@ func TestGoldenKilledJudgedByJava(t *testing.T) {
 			release, compat = "v4", "compatVersion=4.9.7"
 		}
 		java, ours := copyOf(t, dir), copyOf(t, dir)
-		cmd := exec.Command(filepath.Join(golden, "../peer/store-tools/run.sh"), release, "StoreDump", java, "what=queues,msgs,phy")
+		cmd := exec.Command(filepath.Join(golden, "../peer/store-tools/run.sh"), release, "StoreDump", java, "what=queues,msgs,phy", "enableLmq=true", "enableMultiDispatch=true",
+			"mapperFileSizeBatchConsumeQueue=46000")
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("round %d: Java %s: %v\n%.2000s\n%.2000s", round, release, err, said.Bytes(), out)
 		}
-		o, err := inspect.ParseOptions([]string{"what=queues,msgs,phy", compat})
+		o, err := inspect.ParseOptions([]string{"what=queues,msgs,phy", "enableLmq=true", "enableMultiDispatch=true", "mapperFileSizeBatchConsumeQueue=46000", compat})
 		if err != nil {
 			t.Fatal(err)
 		}
