@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rocketmq-go/message"
+	"rocketmq-go/store/segment"
 )
 
 // What tools need that work on a directory without opening it as a store.
@@ -17,7 +18,7 @@ func LockDir(dir string) (*os.File, error) { return lockDir(dir) }
 
 // DeletedRecords reads a directory's list of deleted topics. The function tells whether a record was deleted with its topic.
 func DeletedRecords(dir string) (func(topic []byte, phyOffset int64) bool, error) {
-	d, err := openDeletedTopics(dir)
+	d, err := openDeletedTopics(dir, new(segment.Syncer))
 	if err != nil {
 		return nil, err
 	}

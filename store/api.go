@@ -27,6 +27,7 @@ import (
 
 	"rocketmq-go/message"
 	"rocketmq-go/store/consumequeue"
+	"rocketmq-go/store/segment"
 )
 
 // Config says where and how. Zero values mean Java's defaults (reference: store format, section 15).
@@ -81,6 +82,8 @@ type Config struct {
 	// Arrived is told of each unit that was added to a queue, in order, one at a time, on the dispatcher's goroutine or
 	// one that calls Dispatch. It must be quick.
 	Arrived func(a Arrival)
+
+	disk segment.Disk // nil: the operating system's; tests have their own
 }
 
 // Arrival is a message that can now be read from a queue. Properties is a view, valid during the call.

@@ -4,6 +4,8 @@
 package store
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -242,7 +244,9 @@ func (c *cleaner) follow() {
 	}
 	pause := c.rules().DeleteConsumeQueueFilesInterval
 	failed := false
-	for _, q := range s.allQueues() {
+	queues := s.allQueues()
+	slices.SortFunc(queues, func(a, b *queue) int { return cmp.Or(strings.Compare(a.topic, b.topic), cmp.Compare(a.id, b.id)) })
+	for _, q := range queues {
 		deleted, err := c.cleanQueue(q, minPhy)
 		if err != nil {
 			failed = true

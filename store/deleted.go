@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"rocketmq-go/store/segment"
 )
 
 // deletedTopics remembers where the log ended when a topic's queues were deleted: records before belong to nobody any
@@ -19,13 +21,14 @@ import (
 // (Java does not look at it), a line "offset topic" each; an entry is dropped when the log no longer reaches back to it.
 type deletedTopics struct {
 	path string
+	sync *segment.Syncer
 
 	mu     sync.RWMutex
 	before map[string]int64
 }
 
-func openDeletedTopics(dir string) (*deletedTopics, error) {
-	d := &deletedTopics{path: filepath.Join(dir, "deletedTopics"), before: make(map[string]int64)}
+func openDeletedTopics(dir string, sync *segment.Syncer) (*deletedTopics, error) {
+	d := &deletedTopics{sync: sync, path: filepath.Join(dir, "deletedTopics"), before: make(map[string]int64)}
 	f, err := os.Open(d.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return d, nil
@@ -68,6 +71,27 @@ func (d *deletedTopics) add(topics []string, end, minPhy int64) error {
 			d.before[topic] = end
 		}
 	}
+	return d.save()
+}
+
+// cut says that the log ends at end: what will be appended there belongs to its topic.
+func (d *deletedTopics) cut(end int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	changed := false
+	for topic, offset := range d.before {
+		if offset > end {
+			d.before[topic], changed = end, true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return d.save()
+}
+
+// save writes the file; d.mu is held.
+func (d *deletedTopics) save() error {
 	var text []byte
 	for topic, offset := range d.before {
 		text = fmt.Appendf(text, "%d %s\n", offset, topic)
@@ -77,9 +101,14 @@ func (d *deletedTopics) add(topics []string, end, minPhy int64) error {
 	if err != nil {
 		return err
 	}
+	defer f.Close()
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err = errors.Join(err, d.sync.File(int(f.Fd()), tmp, nil, 0, int64(len(text)))); err != nil {
 		return err
 	}
-	return os.Rename(tmp, d.path)
+	if err := os.Rename(tmp, d.path); err != nil {
+		return err
+	}
+	d.sync.Changed(filepath.Dir(d.path))
+	return d.sync.Names(filepath.Dir(d.path)) // the queues are deleted next
 }

@@ -217,17 +217,17 @@ func (d *dispatcher) catchUp() bool {
 
 // visit dispatches one record that was read from the log.
 func (d *dispatcher) visit(off int64, r *message.Record, _ []byte) error {
-	if d.s.gone.has(r.Topic, off) {
-		d.upTo = off + int64(r.Size)
-		return nil
-	}
 	topic, ok := d.topics[string(r.Topic)]
 	if !ok {
 		topic = string(r.Topic)
 		d.topics[topic] = topic
 	}
-	q, err := d.s.queueFor(topic, r.QueueID)
-	if err != nil {
+	var q *queue
+	var err error
+	if d.s.gone.has(r.Topic, off) { // the record may belong to further queues
+		q = &queue{topic: topic, id: r.QueueID}
+		q.deleted.Store(true)
+	} else if q, err = d.s.queueFor(topic, r.QueueID); err != nil {
 		return err
 	}
 	e := entry{
@@ -344,7 +344,7 @@ func (d *dispatcher) publish() bool {
 	}
 	d.touched = d.touched[:0]
 	d.pos.Store(d.upTo)
-	d.s.cp.logics.Store(d.lastTime)
+	d.s.upkeep.reach(mark{d.upTo, d.lastTime})
 	for i := range d.arrivals {
 		a := &d.arrivals[i]
 		a.Properties, _ = d.reader.Bytes(a.props, int(a.len))

@@ -25,6 +25,7 @@ type flusher struct {
 
 	ready  []waiter // scratch of the flusher's goroutine
 	bad    error    // the last flush failed
+	noted  mark     // the end of the log when a flush began
 	toDisk func(leastPages int) error
 }
 
@@ -189,14 +190,19 @@ func (f *flusher) async() bool {
 
 // flush writes the log to disk and notes the time of what is there.
 func (f *flusher) flush(leastPages int) error {
-	newest := f.s.lastStore.Load()
 	before, began := f.s.cl.Flushed(), time.Now()
+	if f.noted.pos <= before {
+		f.noted.time = f.s.lastStore.Load() // before the end: it may be of an earlier record, not of a later one
+		f.noted.pos = f.s.cl.End()
+	}
 	err := f.toDisk(leastPages)
-	if f.s.cl.Flushed() > before {
+	if flushed := f.s.cl.Flushed(); flushed > before {
 		if f.s.cfg.Flushed != nil {
 			f.s.cfg.Flushed(time.Since(began))
 		}
-		f.s.cp.physic.Store(max(newest, f.s.cp.physic.Load()))
+		if flushed >= f.noted.pos { // a flush may leave the last page for the next one
+			f.s.cp.physic.Store(max(f.noted.time, f.s.cp.physic.Load()))
+		}
 		f.s.upkeep.wake()
 	}
 	if err != nil && f.bad == nil {

@@ -262,6 +262,10 @@ func (s *Store) DeleteTopics(topics []string) {
 			removeErr = errors.Join(removeErr, os.RemoveAll(filepath.Join(root, topic)))
 		}
 	}
+	for _, root := range []string{s.queueRoot(), s.extRoot(), s.batchRoot()} { // before a new queue begins in the place of an old one
+		s.sync.Changed(root)
+		removeErr = errors.Join(removeErr, s.sync.Names(root))
+	}
 	if err != nil { // on a full disk there is room now
 		err = s.gone.add(known, end, s.cl.Min())
 	}

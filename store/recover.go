@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"rocketmq-go/message"
@@ -44,6 +45,13 @@ func (s *Store) loadQueuesOf(root string, batch bool) error {
 			if !s.chooses(t.Name(), int32(id), batch) {
 				continue
 			}
+			if s.powerLost() {
+				for _, root := range []string{root, s.extRoot()} {
+					if err := dropUnwritten(filepath.Join(root, t.Name(), e.Name())); err != nil {
+						return err
+					}
+				}
+			}
 			q, err := s.addQueue(t.Name(), int32(id), batch)
 			if err != nil {
 				return err
@@ -51,6 +59,13 @@ func (s *Store) loadQueuesOf(root string, batch bool) error {
 			if err := q.Recover(s.clean); err != nil {
 				return err
 			}
+			if u, ok := q.LastUnit(); ok && s.gone.has([]byte(t.Name()), u.PhyOffset) { // killed while it was deleted
+				if err := s.dropQueue(q); err != nil {
+					return err
+				}
+				continue
+			}
+			s.loaded = append(s.loaded, q)
 		}
 	}
 	return nil
@@ -73,13 +88,15 @@ func (s *Store) chooses(topic string, id int32, batch bool) bool {
 	s.log.Error("store: a queue has files of both kinds, those of the other kind are left out", "topic", topic, "queueId", id)
 	other.Close()
 	delete(s.queues, key)
+	s.loaded = slices.DeleteFunc(s.loaded, func(q *queue) bool { return q == other })
 	return true
 }
 
 // recover finds the end of the log, dispatches what the queues do not have, and makes them fit.
 func (s *Store) recover() error {
 	maxPhy, newest := int64(-1), Unit{}
-	for _, q := range s.queues {
+	defer func() { s.loaded = nil }()
+	for _, q := range s.loaded {
 		if p := q.MaxPhy(); p > maxPhy {
 			if u, ok := q.LastUnit(); ok {
 				maxPhy, newest = p, u
@@ -93,12 +110,20 @@ func (s *Store) recover() error {
 	if s.clean {
 		from = s.startAfterStop(maxPhy, newest)
 	}
-	if !s.clean {
-		for _, q := range s.queues {
-			if err := q.DropTorn(from); err != nil {
-				return err
-			}
+	durable := places{log: from, queues: from}
+	if !s.clean && s.cp.found != (places{}) {
+		durable = s.cp.found
+	}
+	if s.clean {
+		s.cp.places = func() places { return places{log: from, queues: from} }
+		if err := s.markOpen(); err != nil {
+			return err
 		}
+	}
+	s.cp.safe.Store(durable.queues)
+	s.upkeep.reach(mark{durable.queues, s.cp.logics.Load()})
+	if err := s.fitQueues(from, durable.queues); err != nil {
+		return err
 	}
 	d := &s.dispatch
 	d.quiet = true
@@ -110,6 +135,9 @@ func (s *Store) recover() error {
 		check = commitlog.CheckPropCRC
 	case s.cfg.NoCheckCRCOnRecover:
 		check = commitlog.CheckNone
+	}
+	if s.powerLost() {
+		check |= commitlog.CheckPages
 	}
 	res, err := s.cl.Scan(from, math.MaxInt64, check, func(off int64, r *message.Record, raw []byte) error {
 		s.lastStore.Store(r.StoreTimestamp)
@@ -141,10 +169,27 @@ func (s *Store) recover() error {
 	if err := s.cl.SetEnd(res.End); err != nil {
 		return err
 	}
+	if !s.clean {
+		s.cl.FlushFrom(durable.log)
+	}
+	if err := s.gone.cut(res.End); err != nil {
+		return err
+	}
+	if durable.queues > res.End { // its units are gone with the end of the log
+		s.cp.safe.Store(res.End)
+		s.upkeep.reach(mark{res.End, s.cp.logics.Load()})
+	}
 	d.pos.Store(res.End)
 	d.upTo = res.End
 	d.quiet = false
 	return s.finishQueues()
+}
+
+func (s *Store) dropQueue(q *queue) error {
+	err := q.Delete()
+	q.Close()
+	delete(s.queues, queueKey{q.topic, q.id})
+	return err
 }
 
 // startEmpty begins anew when there is no log: queues without a log point at nothing.
@@ -152,14 +197,12 @@ func (s *Store) startEmpty(maxPhy int64) error {
 	if maxPhy >= 0 {
 		s.log.Error("store: the commit log is gone: deleting all consume queues", "directories", s.writable)
 	}
-	for key, q := range s.queues {
-		if err := q.Delete(); err != nil {
+	for _, q := range s.loaded {
+		if err := s.dropQueue(q); err != nil {
 			return err
 		}
-		q.Close()
-		delete(s.queues, key)
 	}
-	return nil
+	return s.gone.cut(0)
 }
 
 // startAfterStop is where the log is read from after a clean stop: behind the newest record that is in a queue, if that
@@ -192,14 +235,22 @@ func (s *Store) holdsRecord(u Unit) bool {
 	return err == nil && r.Size == u.Size && r.CRCOK()
 }
 
-// startAfterCrash is where the log is read from after a crash: at the newest file that was begun before the checkpoint,
-// but not behind the file of the newest record that is in a queue. Store times alone do not tell: the clock may have
-// been set back while records waited, and queues may have been removed.
+// startAfterCrash is where the log is read from after a crash. If the process was killed, that is where the dispatcher had
+// come to when it last told; else the newest file that was begun before the checkpoint, but not behind the file of the
+// newest record that is in a queue. Store times alone do not tell: the clock may have been set back while records waited,
+// and queues may have been removed.
 func (s *Store) startAfterCrash(maxPhy int64) int64 {
 	files := s.cl.Sequence().Files()
-	before := s.cp.minTimestamp(s.cfg.IndexSafe)
+	found := s.cp.found
+	if from := min(found.written, maxPhy); s.cp.sameBoot && from > files[0].Base() && from <= files[len(files)-1].End() {
+		return from
+	}
+	before, limit := s.cp.minTimestamp(s.cfg.IndexSafe), max(maxPhy-1, 0)
+	if found != (places{}) {
+		limit = min(limit, found.log, found.queues)
+	}
 	for i := len(files) - 1; i >= 0; i-- {
-		if files[i].Base() > max(maxPhy-1, 0) {
+		if files[i].Base() > limit {
 			continue
 		}
 		if t := commitlog.FirstStoreTime(files[i]); t != 0 && t <= before {

@@ -41,6 +41,7 @@ type Store struct {
 	ix    *index.Index // nil: no index
 	cp    *checkpoint
 	fds   *segment.FDs
+	sync  *segment.Syncer
 	gone  *deletedTopics
 	clean bool // how the last stop was
 
@@ -49,6 +50,7 @@ type Store struct {
 	making sync.Mutex // held while a queue is made, or those of a topic are deleted; before mu, behind that of the dispatcher
 	mu     sync.RWMutex
 	queues map[queueKey]*queue
+	loaded []*queue // those that were there at the start, in the order of their names; nil after recovery
 	lmqs   atomic.Int32
 
 	// guarded by the commit log's lock
@@ -84,6 +86,7 @@ type queue struct {
 	id      int32
 	next    int64       // queue offset of the next message: guarded by the commit log's lock
 	listed  atomic.Bool // in the upkeep's list of queues to sync
+	since   mark        // units of records before are on disk; of a listed queue: guarded by the upkeep's lock
 	deleted atomic.Bool // set while the commit log's lock is held: nothing is appended for it any more
 }
 
@@ -160,9 +163,20 @@ func defaultDelayLevels() []time.Duration {
 // Open opens a store directory, creating it if needed, and recovers it: what follows the last good record of the commit
 // log is dropped, consume queues are made to fit. Only one store can have a directory open; a Java broker counts.
 func Open(cfg Config) (*Store, error) {
+	s, err := newStore(cfg)
+	if err == nil {
+		s.start()
+	}
+	return s, err
+}
+
+// newStore is Open without the goroutines.
+func newStore(cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
 	s := &Store{cfg: cfg, log: cfg.Log, queues: make(map[queueKey]*queue)}
+	s.sync = &segment.Syncer{Disk: cfg.disk}
 	s.fds = segment.NewFDs(queueDescriptors())
+	s.fds.Sync = s.sync
 	s.memory = physicalMemory() * accessInMemoryPercent / 100
 	s.dispatch.init(s)
 	s.flush.init(s)
@@ -172,12 +186,11 @@ func Open(cfg Config) (*Store, error) {
 		s.release()
 		return nil, err
 	}
-	s.start()
 	return s, nil
 }
 
 func (s *Store) open() error {
-	if err := os.MkdirAll(s.cfg.Dir, 0o755); err != nil {
+	if err := s.sync.MkdirAll(s.cfg.Dir); err != nil {
 		return err
 	}
 	var err error
@@ -191,40 +204,57 @@ func (s *Store) open() error {
 		return errors.New("store: all directories of the commit log are read-only")
 	}
 	if s.cl, err = commitlog.Open(commitlog.Options{
-		Dirs: dirs, Place: s.place, FileSize: s.cfg.CommitLogFileSize, Log: s.log,
+		Dirs: dirs, Place: s.place, FileSize: s.cfg.CommitLogFileSize, Sync: s.sync, Log: s.log,
 	}); err != nil {
 		return err
 	}
-	if s.gone, err = openDeletedTopics(s.cfg.Dir); err != nil {
+	if s.gone, err = openDeletedTopics(s.cfg.Dir, s.sync); err != nil {
 		return err
 	}
 	s.dispatch.reader.Log = s.cl
 	s.flush.toDisk = s.cl.Flush
-	if err := s.loadQueues(); err != nil {
+	if s.cp, err = openCheckpoint(filepath.Join(s.cfg.Dir, "checkpoint"), s.cfg.Compat49, s.sync); err != nil {
 		return err
 	}
-	if s.cp, err = openCheckpoint(filepath.Join(s.cfg.Dir, "checkpoint"), s.cfg.Compat49); err != nil {
+	if err := s.loadQueues(); err != nil {
 		return err
 	}
 	if !s.cfg.IndexDisabled {
 		if s.ix, err = index.Open(index.Options{
-			Dir: filepath.Join(s.cfg.Dir, "index"), Slots: s.cfg.IndexSlots, Units: s.cfg.IndexUnits, Now: s.cfg.Now, Log: s.log,
-		}, func(h index.Header) bool { return s.clean || s.cp.sameBoot || h.EndTimestamp <= s.cp.index.Load() }); err != nil {
+			Dir: filepath.Join(s.cfg.Dir, "index"), Slots: s.cfg.IndexSlots, Units: s.cfg.IndexUnits, Now: s.cfg.Now,
+			Sync: s.sync, Log: s.log,
+		}, func(h index.Header) bool {
+			return !s.powerLost() || h.Count >= s.cfg.IndexUnits && h.EndTimestamp <= s.cp.index.Load()
+		}); err != nil {
 			return err
 		}
-	}
-	if s.ix != nil {
+		if !s.clean {
+			s.ix.Unsynced(s.cp.index.Load())
+		}
 		s.dispatch.addKeys = s.ix.Add
 	}
 	if err := s.recover(); err != nil {
 		return err
 	}
 	for _, dir := range append(slices.Clone(writable), s.queueRoot()) {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := s.sync.MkdirAll(dir); err != nil {
 			return err
 		}
 	}
-	if err := s.cp.mark(true); err != nil {
+	s.cp.places = func() places {
+		return places{log: s.cl.Flushed(), queues: s.cp.safe.Load(), written: s.dispatch.pos.Load()}
+	}
+	if s.cp.marked {
+		return nil
+	}
+	// After a crash not earlier: a start that does not get here has to be made again as if nothing had happened. And what
+	// the log has lost is promised no longer: other records will be in its place.
+	return s.markOpen()
+}
+
+// markOpen marks the directory as in use: what stops us from now on must not pass for a clean stop.
+func (s *Store) markOpen() error {
+	if err := s.cp.open(); err != nil {
 		return err
 	}
 	return s.writeAbort()
@@ -282,8 +312,8 @@ func (s *Store) Close() error {
 	}
 	err = errors.Join(err, s.cp.write(true))
 	if clean && err == nil {
-		// In this order: killed in between, the next start finds a clean stop and asks for no mark.
-		err = errors.Join(os.Remove(s.abortPath()), s.cp.mark(false))
+		// In this order: stopped in between, the next start finds a clean stop and asks for no mark.
+		err = errors.Join(os.Remove(s.abortPath()), s.sync.Removed(s.abortPath()), s.cp.clear())
 	} else {
 		s.log.Error("store: stopped, but not cleanly: the next start checks the log", "behind", s.DispatchBehind(), "err", err)
 	}
@@ -319,7 +349,17 @@ func (s *Store) writeAbort() error {
 	if !s.cfg.Compat49 {
 		content = strconv.AppendInt(nil, int64(os.Getpid()), 10)
 	}
-	return os.WriteFile(s.abortPath(), content, 0o644)
+	f, err := os.OpenFile(s.abortPath(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	// else a start after a power failure takes the stop for a clean one
+	s.sync.Changed(s.cfg.Dir)
+	return s.sync.Names(s.cfg.Dir)
 }
 
 // lockDir takes the lock that keeps a second store, Java's or ours, out of a directory. Java uses a POSIX record lock on

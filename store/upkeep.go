@@ -22,14 +22,28 @@ type upkeep struct {
 	quit   chan struct{}
 	done   sync.WaitGroup
 
+	atOnce int // how many queues are written to disk at the same time
+
 	mu     sync.Mutex
 	queues []*queue // with units that are not on disk
+	at     mark     // the units of records before are written
+}
+
+// mark is a place in the log, behind a record that was stored at time (ms).
+type mark struct{ pos, time int64 }
+
+func (m mark) before(o mark) mark {
+	if m.pos < o.pos {
+		return m
+	}
+	return o
 }
 
 func (u *upkeep) init(s *Store) {
 	u.s = s
 	u.signal = make(chan struct{}, 1)
 	u.quit = make(chan struct{})
+	u.atOnce = syncsAtOnce
 }
 
 func (u *upkeep) wake() {
@@ -45,7 +59,15 @@ func (u *upkeep) note(q *queue) {
 		return
 	}
 	u.mu.Lock()
+	q.since = u.at
 	u.queues = append(u.queues, q)
+	u.mu.Unlock()
+}
+
+// reach says that all units of the records before a place are written, and their queues noted.
+func (u *upkeep) reach(m mark) {
+	u.mu.Lock()
+	u.at = m
 	u.mu.Unlock()
 }
 
@@ -79,40 +101,50 @@ func (u *upkeep) work() bool {
 		case <-u.signal:
 		default:
 		}
-		least := int64(cfg.QueueFlushLeastPages)
 		now := time.Now()
 		all := now.Sub(thorough) >= cfg.QueueFlushThoroughInterval
 		if all {
-			least, thorough = 0, now
+			thorough = now
 		}
-		left, err := u.syncQueues(least)
-		if err != nil {
-			u.s.log.Error("store: cannot write consume queues to disk", "err", err)
-		}
-		if err := u.syncIndex(); err != nil {
-			u.s.log.Error("store: cannot write the index to disk", "err", err)
-		}
-		if !cfg.Compat49 || all {
-			if err := u.s.cp.write(false); err != nil {
-				u.s.log.Error("store: cannot write the checkpoint", "err", err)
-			}
-		}
-		if left == 0 && (!cfg.Compat49 || all) {
+		if u.round(all) == 0 && (!cfg.Compat49 || all) {
 			return true
 		}
 		timer.Reset(cfg.QueueFlushInterval)
 	}
 }
 
-// syncQueues writes those queues to disk that have so many pages of new units, and tells how many are left.
+// round writes to disk what is due, or all, and tells how many queues are left.
+func (u *upkeep) round(all bool) (left int) {
+	cfg := &u.s.cfg
+	least := int64(cfg.QueueFlushLeastPages)
+	if all {
+		least = 0
+	}
+	left, err := u.syncQueues(least)
+	if err != nil {
+		u.s.log.Error("store: cannot write consume queues to disk", "err", err)
+	}
+	if err := u.syncIndex(); err != nil {
+		u.s.log.Error("store: cannot write the index to disk", "err", err)
+	}
+	if !cfg.Compat49 || all {
+		if err := u.s.cp.write(false); err != nil {
+			u.s.log.Error("store: cannot write the checkpoint", "err", err)
+		}
+	}
+	return left
+}
+
+// syncQueues writes those queues to disk that have so many pages of new units, and tells how many are left. The checkpoint
+// may promise what lies before the first unit that is not on disk.
 func (u *upkeep) syncQueues(leastPages int64) (left int, err error) {
 	u.mu.Lock()
-	work := u.queues
+	work, safe := u.queues, u.at
 	u.queues = nil
 	u.mu.Unlock()
 	var rest []*queue
 	var g errgroup.Group
-	g.SetLimit(syncsAtOnce)
+	g.SetLimit(u.atOnce)
 	for _, q := range work {
 		if q.deleted.Load() {
 			continue
@@ -122,19 +154,28 @@ func (u *upkeep) syncQueues(leastPages int64) (left int, err error) {
 			continue
 		}
 		g.Go(func() error {
+			since := q.since // whoever lists the queue from now on changes it
 			q.listed.Store(false)
 			err := q.Sync()
-			if err != nil && !q.deleted.Load() {
-				u.note(q)
-				return err
+			if err == nil || q.deleted.Load() {
+				return nil
 			}
-			return nil
+			u.note(q)
+			u.mu.Lock()
+			q.since = since
+			safe = safe.before(since)
+			u.mu.Unlock()
+			return err
 		})
 	}
 	err = g.Wait()
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	for _, q := range rest {
+		safe = safe.before(q.since)
+	}
 	u.queues = append(u.queues, rest...)
+	u.s.cp.queuesSafe(safe)
 	return len(u.queues), err
 }
 
@@ -143,14 +184,7 @@ func (u *upkeep) syncIndex() error {
 	if u.s.ix == nil {
 		return nil
 	}
-	for _, f := range u.s.ix.TakeFull() {
-		end, err := f.Sync()
-		if err != nil {
-			return err
-		}
-		u.s.cp.index.Store(end)
-	}
-	return nil
+	return u.s.ix.SyncFull(u.s.cl.Flushed(), u.s.cp.index.Store)
 }
 
 // stop writes everything to disk and ends the upkeep.

@@ -40,6 +40,7 @@ type Options struct {
 	Dirs     []string
 	Place    func(base int64) string // nil: Dirs[0]
 	FileSize int64
+	Sync     *segment.Syncer // nil: the operating system
 	Log      *slog.Logger
 }
 
@@ -104,7 +105,7 @@ func Open(o Options) (*Log, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	seq, err := segment.Load(segment.Options{Dirs: o.Dirs, Place: o.Place, Size: o.FileSize, Log: o.Log})
+	seq, err := segment.Load(segment.Options{Dirs: o.Dirs, Place: o.Place, Size: o.FileSize, Sync: o.Sync, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -265,6 +266,9 @@ func (l *Log) prepare(base int64) (*tail, error) {
 	if err == nil {
 		err = t.reserve(l.tune, blankSize)
 	}
+	if err == nil {
+		err = f.Sync() // after a power failure no file may be there without its size, nor be missing among others
+	}
 	if err != nil {
 		_ = f.Discard()
 		return nil, fmt.Errorf("%w: %w", ErrCreate, err)
@@ -312,6 +316,10 @@ func (l *Log) SetEnd(end int64) error {
 		if err := f.Zero(at, dataEnd); err != nil {
 			return err
 		}
+		// a power failure must not bring the leftovers back behind what is appended now
+		if err := f.Sync(); err != nil {
+			return err
+		}
 	}
 	t, err := l.newTail(f, at)
 	if err != nil {
@@ -320,6 +328,9 @@ func (l *Log) SetEnd(end int64) error {
 	l.setTail(t)
 	return nil
 }
+
+// FlushFrom says that what lies at off and behind may not be on disk: for recovery, after SetEnd.
+func (l *Log) FlushFrom(off int64) { l.flushed.Store(min(off, l.end.Load())) }
 
 // Flush writes what was appended to disk and waits for it. With leastPages > 0 it is done only if so many whole pages
 // were appended since, and leaves the page that is still being filled alone: a page on its way to the disk stalls

@@ -4,6 +4,7 @@
 package commitlog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -18,6 +19,10 @@ const (
 	CheckNone    Check = iota
 	CheckBody          // CRC of the body
 	CheckPropCRC       // CRC of the whole record in its last property (5.x forceVerifyPropCRC)
+
+	// CheckPages may be added: no page that a record lies on is missing. After a power failure one can be, and no CRC tells
+	// of those that hold topic and properties.
+	CheckPages Check = 1 << 7
 )
 
 // Visit is called for each record of a Scan. raw is the record's bytes; it and the views in r are valid during the call.
@@ -35,7 +40,7 @@ type ScanResult struct {
 // Scan reads the records from an offset on, up to limit, and stops at the first thing that is no good record: after a
 // crash that is the end of the log. It reads with system calls, not through the mapping: recovery must survive bad disks.
 func (l *Log) Scan(from, limit int64, check Check, visit Visit) (ScanResult, error) {
-	s := scanner{check: check, visit: visit, buf: make([]byte, 0, 1<<20), res: ScanResult{End: from, Last: -1}}
+	s := scanner{check: check &^ CheckPages, pages: check&CheckPages != 0, visit: visit, buf: make([]byte, 0, 1<<20), res: ScanResult{End: from, Last: -1}}
 	for s.res.End < limit {
 		f := l.seq.Acquire(s.res.End)
 		if f == nil {
@@ -60,6 +65,8 @@ func (l *Log) Scan(from, limit int64, check Check, visit Visit) (ScanResult, err
 
 type scanner struct {
 	check     Check
+	pages     bool
+	base      int64 // of the file
 	visit     Visit
 	buf       []byte // bytes of the file from bufAt on
 	bufAt     int64
@@ -71,7 +78,7 @@ type scanner struct {
 
 // file scans one file from res.End up to limit.
 func (s *scanner) file(f *segment.File, limit int64) error {
-	s.buf, s.bufAt = s.buf[:0], s.res.End
+	s.buf, s.bufAt, s.base = s.buf[:0], s.res.End, f.Base()
 	for s.res.End < limit {
 		head, err := s.need(f, 8, limit)
 		if err != nil {
@@ -124,6 +131,9 @@ func (s *scanner) record(raw []byte) (bool, error) {
 	case s.check == CheckPropCRC && !message.RecordCRCOK(raw):
 		s.stop("record CRC")
 		return false, nil
+	case s.pages && s.pageMissing(raw):
+		s.stop("a page of the record is missing")
+		return false, nil
 	}
 	if err := s.visit(s.res.End, r, raw); err != nil {
 		return false, err
@@ -132,6 +142,24 @@ func (s *scanner) record(raw []byte) (bool, error) {
 	s.res.End += int64(r.Size)
 	s.res.Records++
 	return true, nil
+}
+
+// pageMissing tells whether the part of a record on one of its pages is all zeros although text belongs there: topic or
+// properties. All else has lengths and a CRC that would not fit.
+func (s *scanner) pageMissing(raw []byte) bool {
+	const page = 4096
+	n := int64(len(raw))
+	props := n - int64(len(s.rec.Properties))
+	topicEnd := props - 2
+	topic := topicEnd - int64(len(s.rec.Topic))
+	for at := page - (s.res.End-s.base)%page; at < n; at += page {
+		end := min(at+page, n)
+		text := at < topicEnd && end > topic || end > props
+		if text && len(bytes.Trim(raw[at:end], "\x00")) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *scanner) stop(why string) { s.res.Stop = why }

@@ -161,7 +161,7 @@ func (q *Queue) keep(first, phyEnd int64) (int64, error) {
 			return 0, err
 		}
 		for i := int64(len(got))/q.unit - 1; i >= 0; i-- {
-			if u := ParseUnit(got[i*q.unit:]); !u.blank() && u.PhyOffset < phyEnd {
+			if u := ParseUnit(got[i*q.unit:]); !u.blank() && inUse(u) && u.PhyOffset < phyEnd {
 				return from + i + 1, nil
 			}
 		}

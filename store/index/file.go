@@ -29,6 +29,7 @@ var errSize = errors.New("maxHashSlotNum and maxIndexNum do not fit the file")
 // file is one index file. The writer goes through the mapping, into reserved space only; queries read with system calls.
 type file struct {
 	path  string
+	disk  *segment.Syncer
 	fd    *os.File
 	data  []byte
 	slots int64
@@ -43,7 +44,7 @@ type file struct {
 }
 
 func openFile(path string, o Options, create bool) (*file, error) {
-	f := &file{path: path, slots: int64(o.Slots), units: int64(o.Units)}
+	f := &file{path: path, disk: o.Sync, slots: int64(o.Slots), units: int64(o.Units)}
 	f.size = headerSize + f.slots*slotSize + f.units*unitSize
 	var err error
 	if create {
@@ -294,5 +295,5 @@ func (f *file) query(hash int32, h Header, begin, end int64, visit func(phyOffse
 }
 
 func (f *file) sync() error {
-	return f.control(func(fd int) error { return unix.Fdatasync(fd) })
+	return f.control(func(fd int) error { return f.disk.File(fd, f.path, nil, 0, f.size) })
 }

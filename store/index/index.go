@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"rocketmq-go/message"
+	"rocketmq-go/store/segment"
 )
 
 const (
@@ -41,6 +42,7 @@ type Options struct {
 	Slots int32
 	Units int32
 	Now   func() time.Time
+	Sync  *segment.Syncer // nil: the operating system
 	Log   *slog.Logger
 }
 
@@ -56,6 +58,9 @@ type Index struct {
 // Open opens all files as they are. keep tells by its header which files to trust; the others are deleted (after a crash
 // Java keeps those that ended before the checkpoint's index time).
 func Open(o Options, keep func(h Header) bool) (*Index, error) {
+	if o.Sync == nil {
+		o.Sync = new(segment.Syncer)
+	}
 	x := &Index{o: o}
 	x.files.Store(&[]*file{})
 	entries, err := os.ReadDir(o.Dir)
@@ -80,7 +85,7 @@ func Open(o Options, keep func(h Header) bool) (*Index, error) {
 		if !keep(f.header()) {
 			o.Log.Info("store: deleted an index file that may be incomplete", "file", path)
 			f.release()
-			if err := os.Remove(path); err != nil {
+			if err := errors.Join(os.Remove(path), o.Sync.Removed(path)); err != nil {
 				return nil, err
 			}
 			continue
@@ -205,7 +210,7 @@ func (x *Index) has(hash int32, phyOffset int64) bool {
 
 // create adds a file whose header continues that of old.
 func (x *Index) create(old *file) (*file, error) {
-	if err := os.MkdirAll(x.o.Dir, 0o755); err != nil {
+	if err := x.o.Sync.MkdirAll(x.o.Dir); err != nil {
 		return nil, err
 	}
 	path := ""
@@ -231,6 +236,7 @@ func (x *Index) create(old *file) (*file, error) {
 		os.Remove(path)
 		return nil, err
 	}
+	x.o.Sync.Changed(x.o.Dir)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	files := append(slices.Clone(*x.files.Load()), f)
@@ -241,31 +247,48 @@ func (x *Index) create(old *file) (*file, error) {
 	return f, nil
 }
 
-// TakeFull returns the files that became full since the last call, to be synced.
-func (x *Index) TakeFull() []Full {
+// Unsynced says that full files whose last message was stored after ms may not be on disk: for recovery.
+func (x *Index) Unsynced(ms int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var out []Full
-	for _, f := range x.full {
-		out = append(out, Full{f})
+	files := *x.files.Load()
+	for _, f := range files[:max(len(files)-1, 0)] {
+		if f.header().EndTimestamp > ms {
+			x.full = append(x.full, f)
+		}
 	}
-	x.full = nil
-	return out
 }
 
-// Full is a file that takes no more units.
-type Full struct{ f *file }
-
-// Sync writes it to disk, unless it was deleted meanwhile, and returns the store time (ms) of its last message.
-func (f Full) Sync() (endTimestamp int64, err error) {
-	if f.f.acquire() {
-		defer f.f.release()
-		err = f.f.sync()
+// SyncFull writes files that became full to disk, oldest first, and tells the store time (ms) of the last message of each
+// that is there. Files whose last message does not begin below a physical offset, and what could not be written, are left
+// to later calls: no index may know messages that the log can still lose. Not concurrently with itself.
+func (x *Index) SyncFull(phyEnd int64, synced func(endTimestamp int64)) error {
+	for {
+		x.mu.Lock()
+		if len(x.full) == 0 {
+			x.mu.Unlock()
+			return nil
+		}
+		f := x.full[0]
+		x.mu.Unlock()
+		if f.header().EndPhyOffset >= phyEnd {
+			return nil
+		}
+		if f.acquire() { // else it was deleted meanwhile
+			err := f.sync()
+			f.release()
+			if err != nil {
+				return err
+			}
+		}
+		synced(f.header().EndTimestamp)
+		x.mu.Lock()
+		x.full = x.full[1:]
+		x.mu.Unlock()
 	}
-	return f.f.header().EndTimestamp, err
 }
 
-// Sync writes the current file to disk; all others are there already unless TakeFull returned them.
+// Sync writes the current file to disk: SyncFull sees to the others.
 func (x *Index) Sync() error {
 	if f := x.last(); f != nil {
 		return f.sync()

@@ -64,14 +64,25 @@ func TestRollOver(t *testing.T) {
 	if n := len(x.Headers()); n != 14 { // 250 keys, 19 in a file
 		t.Errorf("%d files", n)
 	}
-	full := x.TakeFull()
-	if len(full) != 13 || len(x.TakeFull()) != 0 {
-		t.Errorf("%d full files", len(full))
-	}
-	for i, f := range full {
-		if end, err := f.Sync(); err != nil || end != x.Headers()[i].EndTimestamp {
-			t.Errorf("%d: %d %v", i, end, err)
+	for range 2 {
+		var ends []int64
+		for phyEnd := range int64(3) {
+			if err := x.SyncFull(phyEnd, func(int64) { t.Error("synced before the log") }); err != nil {
+				t.Fatal(err)
+			}
 		}
+		if err := x.SyncFull(math.MaxInt64, func(end int64) { ends = append(ends, end) }); err != nil {
+			t.Fatal(err)
+		}
+		if len(ends) != 13 {
+			t.Errorf("%d full files were synced", len(ends))
+		}
+		for i, end := range ends {
+			if end != x.Headers()[i].EndTimestamp {
+				t.Errorf("%d: %d", i, end)
+			}
+		}
+		x.Unsynced(0) // what comes after a crash
 	}
 	// all is dispatched once more, as after a crash
 	x.Close()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -277,10 +278,8 @@ func (r *repairer) rebuildIndex() error {
 	if err != nil {
 		return err
 	}
-	for _, full := range x.TakeFull() {
-		if _, err := full.Sync(); err != nil {
-			return err
-		}
+	if err := x.SyncFull(math.MaxInt64, func(int64) {}); err != nil {
+		return err
 	}
 	if err := x.Sync(); err != nil {
 		return err

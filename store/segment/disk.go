@@ -101,6 +101,13 @@ func (s *Syncer) Changed(dir string) {
 	s.fresh[dir] = true
 }
 
+// Removed is Changed and Names for a path that is gone: nothing that is done later is on disk without it.
+func (s *Syncer) Removed(path string) error {
+	dir := filepath.Dir(path)
+	s.Changed(dir)
+	return s.Names(dir)
+}
+
 // Names makes the names in a directory durable, its own name, and so on, up to a directory in which nothing changed.
 func (s *Syncer) Names(dir string) error {
 	s.mu.Lock()

@@ -228,8 +228,7 @@ func (s *Sequence) Remove(f *File) error {
 		f.Release()
 	}
 	// files are removed in order, and no power failure may bring an earlier one back alone
-	s.sync.Changed(filepath.Dir(f.path))
-	return s.sync.Names(filepath.Dir(f.path))
+	return s.sync.Removed(f.path)
 }
 
 // Close releases all files; they stay on disk.

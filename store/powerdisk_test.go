@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package store
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+const diskPage = 4096
+
+// forgetful is a disk behind a directory: it has what was synced, and of the rest whatever the system happened to write.
+// Pages of 4 KiB, sizes and names are written on their own and in any order, as POSIX allows; no file system is as bad.
+//
+// The directory itself is the system's memory. What has not reached the disk is found by comparing the two, so the store
+// writes as it always does, and only its syncs come here.
+type forgetful struct {
+	root string
+
+	mu     sync.Mutex
+	rng    *rand.Rand
+	inodes map[uint64]*inode
+	order  []*inode                     // as they were met
+	names  map[string]map[string]uint64 // directory, relative to root → name → inode; dirInode: a directory
+	events int                          // moments at which the power may fail
+	failAt int                          // the event at which it does; -1: never
+	onFail func()
+}
+
+// inode is a file on the disk. Its number stays taken as long as it is open.
+type inode struct {
+	data []byte
+	size int64
+	file *os.File
+}
+
+const dirInode = 0
+
+func newForgetful(root string, rng *rand.Rand) *forgetful {
+	return &forgetful{
+		root: root, rng: rng, failAt: -1,
+		inodes: make(map[uint64]*inode), names: map[string]map[string]uint64{".": {}},
+	}
+}
+
+func (d *forgetful) close() {
+	for _, n := range d.order {
+		n.file.Close()
+	}
+}
+
+// event is a moment at which the power may fail. Now and then the system writes something by itself.
+func (d *forgetful) event() {
+	if d.events == d.failAt {
+		d.onFail()
+	}
+	d.events++
+	if d.rng.IntN(8) == 0 {
+		d.writeBack(d.rng.Float64() * d.rng.Float64())
+	}
+}
+
+// Sync implements segment.Disk.
+func (d *forgetful) Sync(fd int, _ string, mapped []byte, from, to int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.event()
+	defer d.event()
+	n, err := d.inode(fd)
+	if err != nil {
+		return err
+	}
+	live, err := n.live()
+	if err != nil {
+		return err
+	}
+	n.size = int64(len(live))
+	if mapped == nil {
+		from, to = 0, n.size
+	}
+	for at := from &^ (diskPage - 1); at < to; at += diskPage {
+		n.page(live, at)
+	}
+	return nil
+}
+
+// SyncDir implements segment.Disk.
+func (d *forgetful) SyncDir(dir string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.event()
+	defer d.event()
+	rel, err := filepath.Rel(d.root, dir)
+	if err != nil {
+		return err
+	}
+	return d.eachName(rel, func() bool { return true })
+}
+
+// inode is the file behind a descriptor.
+func (d *forgetful) inode(fd int) (*inode, error) {
+	var info unix.Stat_t
+	if err := unix.Fstat(fd, &info); err != nil {
+		return nil, err
+	}
+	n := d.inodes[info.Ino]
+	if n == nil {
+		own, err := unix.Dup(fd)
+		if err != nil {
+			return nil, err
+		}
+		n = &inode{file: os.NewFile(uintptr(own), "inode")}
+		d.inodes[info.Ino] = n
+		d.order = append(d.order, n)
+	}
+	return n, nil
+}
+
+// live is what the system has of a file.
+func (n *inode) live() ([]byte, error) {
+	info, err := n.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, info.Size())
+	_, err = n.file.ReadAt(b, 0)
+	return b, err
+}
+
+// page writes a page of a file to the disk.
+func (n *inode) page(live []byte, at int64) {
+	end := min(at+diskPage, int64(len(live)))
+	if grow := end - int64(len(n.data)); grow > 0 {
+		n.data = append(n.data, make([]byte, grow)...)
+	}
+	copy(n.data[at:end], live[at:end])
+}
+
+// dirty tells whether a page is not on the disk as it is.
+func (n *inode) dirty(live []byte, at int64) bool {
+	end := min(at+diskPage, int64(len(live)))
+	if end <= int64(len(n.data)) {
+		return !bytes.Equal(n.data[at:end], live[at:end])
+	}
+	return len(bytes.Trim(live[at:end], "\x00")) > 0
+}
+
+// eachName writes those changed names of a directory to the disk that are chosen.
+func (d *forgetful) eachName(dir string, choose func() bool) error {
+	entries, err := os.ReadDir(filepath.Join(d.root, dir))
+	if err != nil {
+		return err
+	}
+	have := d.names[dir]
+	if have == nil {
+		have = make(map[string]uint64)
+		d.names[dir] = have
+	}
+	live := make(map[string]uint64)
+	for _, e := range entries {
+		live[e.Name()] = dirInode
+		if e.IsDir() {
+			continue
+		}
+		f, err := os.Open(filepath.Join(d.root, dir, e.Name()))
+		if errors.Is(err, os.ErrNotExist) { // an unnamed file of the log's helper
+			delete(live, e.Name())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		var info unix.Stat_t
+		err = unix.Fstat(int(f.Fd()), &info)
+		if _, nodeErr := d.inode(int(f.Fd())); err == nil {
+			err = nodeErr
+		}
+		f.Close()
+		if err != nil {
+			return err
+		}
+		live[e.Name()] = info.Ino
+	}
+	for _, name := range sortedKeys(have, live) {
+		was, had := have[name]
+		is, has := live[name]
+		if had == has && was == is || !choose() {
+			continue
+		}
+		if has {
+			have[name] = is
+		} else {
+			delete(have, name)
+			if was == dirInode {
+				delete(d.names, filepath.Join(dir, name))
+			}
+		}
+	}
+	return nil
+}
+
+func sortedKeys(maps ...map[string]uint64) []string {
+	var keys []string
+	for _, m := range maps {
+		for k := range m {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// writeBack writes a part of all that is not on the disk, p of it.
+func (d *forgetful) writeBack(p float64) {
+	choose := func() bool { return d.rng.Float64() < p }
+	var walk func(dir string)
+	walk = func(dir string) {
+		if err := d.eachName(dir, choose); err != nil {
+			panic(err)
+		}
+		entries, err := os.ReadDir(filepath.Join(d.root, dir))
+		if err != nil {
+			panic(err)
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				walk(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	walk(".")
+	for _, n := range d.order {
+		live, err := n.live()
+		if err != nil {
+			panic(err)
+		}
+		if n.size != int64(len(live)) && choose() {
+			n.size = int64(len(live))
+		}
+		for at := int64(0); at < int64(len(live)); at += diskPage {
+			if n.dirty(live, at) && choose() {
+				n.page(live, at)
+			}
+		}
+	}
+}
+
+// save writes what the disk has into a new directory.
+func (d *forgetful) save(to string) error { return d.saveDir(".", to) }
+
+func (d *forgetful) saveDir(dir, to string) error {
+	if err := os.MkdirAll(filepath.Join(to, dir), 0o755); err != nil {
+		return err
+	}
+	for name, ino := range d.names[dir] {
+		path := filepath.Join(dir, name)
+		if ino == dirInode {
+			if err := d.saveDir(path, to); err != nil {
+				return err
+			}
+			continue
+		}
+		n := d.inodes[ino]
+		f, err := os.Create(filepath.Join(to, path))
+		if err != nil {
+			return err
+		}
+		data := n.data[:min(int64(len(n.data)), n.size)]
+		for at := 0; at < len(data) && err == nil; at += diskPage { // sparse, as it was
+			page := data[at:min(at+diskPage, len(data))]
+			if len(bytes.Trim(page, "\x00")) > 0 {
+				_, err = f.WriteAt(page, int64(at))
+			}
+		}
+		if err = errors.Join(err, f.Truncate(n.size), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take begins with a directory that is all on the disk.
+func (d *forgetful) take() error {
+	var err error
+	err = errors.Join(err, filepath.WalkDir(d.root, func(path string, e os.DirEntry, walkErr error) error {
+		if walkErr != nil || !e.IsDir() {
+			return walkErr
+		}
+		rel, err := filepath.Rel(d.root, path)
+		if err != nil {
+			return err
+		}
+		return d.eachName(rel, func() bool { return true })
+	}))
+	for _, n := range d.order {
+		live, liveErr := n.live()
+		err = errors.Join(err, liveErr)
+		n.data, n.size = live, int64(len(live))
+	}
+	return err
+}
