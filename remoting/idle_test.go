@@ -6,6 +6,7 @@
 package remoting
 
 import (
+	"math"
 	"net"
 	"testing"
 	"time"
@@ -52,8 +53,11 @@ func TestIdleConnectionsAreCheap(t *testing.T) {
 	if s.Conns() != n {
 		t.Fatalf("%d connections of %d", s.Conns(), n)
 	}
-	time.Sleep(100 * time.Millisecond)
-	each := (heap() - before) / int64(n)
+	each := int64(math.MaxInt64)
+	for try := 0; try < 20 && each > 12<<10; try++ { // what serving them took is given back soon
+		time.Sleep(50 * time.Millisecond)
+		each = (heap() - before) / int64(n)
+	}
 	t.Logf("%d idle connections: %d bytes each", n, each)
 	if each > 12<<10 && !raceEnabled {
 		t.Errorf("an idle connection costs %d bytes", each)

@@ -154,9 +154,7 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	closes(t, raw, 7)
-	for s.Conns() > 1 {
-		time.Sleep(time.Millisecond)
-	}
+	until(t, "the connections are gone", func() bool { return s.Conns() <= 1 })
 }
 
 // A peer that starts a handshake and says no more is cut off.

@@ -64,17 +64,26 @@ func TestPipe(t *testing.T) {
 	})
 }
 
-// A cluster is ready in less than 100 ms, at least once on a busy machine.
+// Starting and stopping waits for nothing: what it takes is the machine's (see BenchmarkStart).
 func TestReadySoon(t *testing.T) {
-	best := time.Hour
-	for range 5 {
+	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		mq := rocketmqtest.Start(t)
-		best = min(best, time.Since(begin))
+		mq := rocketmqtest.Start(t, rocketmqtest.WithPipe())
+		if waited := time.Since(begin); waited > 0 {
+			t.Errorf("starting waited %v", waited)
+		}
+		begin = time.Now()
 		mq.Stop()
-	}
-	if best > 100*time.Millisecond {
-		t.Errorf("ready after %v", best)
+		if waited := time.Since(begin); waited > 0 {
+			t.Errorf("stopping waited %v", waited)
+		}
+	})
+}
+
+// BenchmarkStart starts a cluster with sockets, and stops it.
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		rocketmqtest.Start(b).Stop()
 	}
 }
 
@@ -97,8 +106,8 @@ func TestRestart(t *testing.T) {
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := c.Route(t.Context(), "T"); err == nil {
 			break
-		} else if time.Since(begin) > 2*time.Second {
-			t.Fatalf("not registered again after 2 s: %v", err)
+		} else if time.Since(begin) > time.Minute {
+			t.Fatalf("not registered again: %v", err)
 		}
 	}
 }

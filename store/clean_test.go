@@ -472,11 +472,7 @@ func TestCleaningUnderLoad(t *testing.T) {
 			c.s.DeleteTopics([]string{"Gone"})
 		}
 	}
-	for start := time.Now(); len(c.s.cl.Sequence().Files()) > 1; time.Sleep(time.Millisecond) {
-		if time.Since(start) > 10*time.Second {
-			t.Fatal("files are not deleted")
-		}
-	}
+	until(t, "files are deleted", func() bool { return len(c.s.cl.Sequence().Files()) <= 1 })
 	close(stop)
 	wg.Wait()
 	t.Logf("%d records found, %d times too late", found.Load(), gone.Load())

@@ -81,7 +81,7 @@ func TestVeryManyTags(t *testing.T) {
 	}
 	begin := time.Now()
 	m, err := Tags(b.String())
-	if took := time.Since(begin); err != nil || took > 5*time.Second || !m.MatchUnit(code("299999")) {
+	if took := time.Since(begin); err != nil || took > time.Minute || !m.MatchUnit(code("299999")) {
 		t.Error(err, took)
 	}
 }

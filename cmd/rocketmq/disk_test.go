@@ -81,7 +81,7 @@ func TestBrokerOnFullDisk(t *testing.T) {
 				s.args = append(s.args, "--set", extra)
 			}
 			s.begin()
-			c := client.New(client.Options{Namesrv: []string{s.at.Namesrv}})
+			c := client.New(client.Options{Namesrv: []string{s.at.Namesrv}, Timeout: time.Minute})
 			defer c.Close()
 			ctx := context.Background()
 			l := &ledger{acks: map[place]string{}}
@@ -112,8 +112,11 @@ func TestBrokerOnFullDisk(t *testing.T) {
 			fill(t, filler)
 
 			refused := map[int32]int{}
-			for begin := time.Now(); time.Since(begin) < 500*time.Millisecond; {
+			for begin := time.Now(); refused[protocol.RespServiceNotAvailable] < 200; {
 				refused[send(60_000)]++
+				if time.Since(begin) > time.Minute {
+					break
+				}
 			}
 			if refused[protocol.RespServiceNotAvailable] == 0 || len(refused) > 2 {
 				t.Errorf("answers by code: %v", refused)
@@ -128,19 +131,17 @@ func TestBrokerOnFullDisk(t *testing.T) {
 			if offset, ok, err := c.Offset(ctx, "G", "T", q); err != nil || !ok || offset != 7 {
 				t.Error("offset:", offset, ok, err)
 			}
-			begin := time.Now()
 			remove := &protocol.Command{Code: protocol.ReqDeleteTopicInBroker}
 			remove.Fields.Add("topic", "None")
-			_, _ = c.Call(ctx, s.at.Broker, remove)
-			if took := time.Since(begin); took > 2*time.Second {
-				t.Errorf("deleting a topic took %v", took)
+			if _, err := c.Call(ctx, s.at.Broker, remove); errors.Is(err, context.DeadlineExceeded) {
+				t.Error("deleting a topic waits for space")
 			}
 
 			if err := os.Remove(filler); err != nil {
 				t.Fatal(err)
 			}
 			for begin := time.Now(); send(1000) != 0; time.Sleep(5 * time.Millisecond) {
-				if time.Since(begin) > 10*time.Second {
+				if time.Since(begin) > time.Minute {
 					t.Fatalf("nothing can be sent although there is space again\n%s", &s.out)
 				}
 			}

@@ -107,6 +107,21 @@ func (l *ledger) add(t *testing.T, p place, body string) {
 	l.acks[p] = body
 }
 
+// grow waits for so many more acknowledged messages.
+func (l *ledger) grow(t *testing.T, more int) {
+	size := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.acks)
+	}
+	before := size()
+	for begin := time.Now(); size() < before+more; time.Sleep(time.Millisecond) {
+		if time.Since(begin) > 2*time.Minute {
+			t.Fatal("the servers take no messages")
+		}
+	}
+}
+
 // produce sends until ctx ends, as a producer does that goes on after errors.
 func (l *ledger) produce(ctx context.Context, t *testing.T, namesrv, name string) {
 	c := client.New(client.Options{Namesrv: []string{namesrv}, Timeout: time.Second})
@@ -200,7 +215,8 @@ func TestKilledWhileProducersSend(t *testing.T) {
 			}
 			rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 			for round := range 8 {
-				time.Sleep(time.Duration(20+rnd.IntN(300)) * time.Millisecond)
+				l.grow(t, 20) // it is used again
+				time.Sleep(time.Duration(rnd.IntN(300)) * time.Millisecond)
 				switch round % 4 {
 				case 0, 2:
 					_ = b.end(syscall.SIGKILL)
@@ -218,7 +234,7 @@ func TestKilledWhileProducersSend(t *testing.T) {
 					b.start()
 				}
 			}
-			time.Sleep(200 * time.Millisecond)
+			l.grow(t, 20)
 			cancel()
 			producers.Wait()
 			_ = b.end(syscall.SIGKILL)

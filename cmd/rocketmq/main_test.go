@@ -67,7 +67,7 @@ func (p *process) wait(t *testing.T) int {
 	case code := <-p.code:
 		p.code <- code
 		return code
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("the command does not end\n%s%s", &p.out, &p.err)
 		return -1
 	}

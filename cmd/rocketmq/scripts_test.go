@@ -91,7 +91,7 @@ func script(t *testing.T, dir, boot, name string, args ...string) *scripted {
 	}
 	go func() { s.ended <- s.cmd.Wait() }()
 	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !strings.Contains(s.out.String(), boot) {

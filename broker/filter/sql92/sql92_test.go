@@ -112,7 +112,7 @@ func TestLimits(t *testing.T) {
 		if err != nil && len(err.Error()) > 2*maxError {
 			t.Errorf("%.20s…: error of %d bytes", c.expression, len(err.Error()))
 		}
-		if d := time.Since(start); d > 5*time.Second {
+		if d := time.Since(start); d > time.Minute {
 			t.Errorf("%.20s…: %v", c.expression, d)
 		}
 	}
