@@ -39,3 +39,6 @@ func innerCount(sysFlag int32, known *message.Known) (int16, bool) {
 func withBase(properties []byte, base int64) []byte {
 	return message.Rebuild(properties, message.Java5, [2]string{message.PropInnerBase, strconv.FormatInt(base, 10)})
 }
+
+// hasBatches tells whether it is a batch queue. What stands for the queue of a deleted topic is none.
+func (q *queue) hasBatches() bool { return q.Queue != nil && q.IsBatch() }

@@ -251,12 +251,12 @@ func (d *dispatcher) add(e *entry, props []byte) bool {
 	tagsCode := d.s.tagsCode(e.q.topic, &known, e.storeTime)
 	if count, ok := e.count(&known); ok {
 		ext := consumequeue.ExtUnit{TagsCode: tagsCode, StoreTime: e.storeTime}
-		if d.s.cfg.ExtEnabled && d.s.cfg.FilterBitMap != nil && !e.q.IsBatch() {
+		if d.s.cfg.ExtEnabled && d.s.cfg.FilterBitMap != nil && !e.q.hasBatches() {
 			d.bitMap = d.s.cfg.FilterBitMap(d.bitMap[:0], e.q.topic, props, e.storeTime)
 			ext.BitMap = d.bitMap
 		}
 		d.collect(e, e.q, e.queueOffset, ext, count)
-		if len(known.MultiDispatch) > 0 && d.s.cfg.EnableMultiDispatch {
+		if len(known.MultiDispatch) > 0 && d.s.cfg.EnableMultiDispatch && !e.q.IsBatch() {
 			err := d.s.multiTargets(&known, e.q.id, func(q *queue, offset int64) error {
 				if !d.s.gone.has([]byte(q.topic), e.phyOffset) {
 					d.collect(e, q, offset, consumequeue.ExtUnit{TagsCode: tagsCode}, further)
@@ -289,7 +289,7 @@ func (d *dispatcher) index(e *entry, known *message.Known) (err error) {
 // queues.
 func (e *entry) count(known *message.Known) (int16, bool) {
 	inner := e.sysFlag&message.SysInnerBatch != 0
-	if !isQueued(e.sysFlag) || inner && !e.q.IsBatch() {
+	if !isQueued(e.sysFlag) || inner && !e.q.hasBatches() {
 		return 0, false
 	}
 	if !inner {

@@ -77,7 +77,7 @@ func (s *Store) guardedGet(dst []byte, q *queue, r GetRequest, res GetResult) (o
 
 // get collects records from that of r.Offset on: in a batch queue that may be a batch which begins before.
 func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResult) []byte {
-	n, err := q.Find(r.Offset)
+	n, err := q.Find(r.Offset, g.units[:])
 	if err != nil {
 		s.log.Error("store: cannot read consume queue", "topic", q.topic, "queueId", q.id, "offset", r.Offset, "err", err)
 		res.Status, res.NextBeginOffset = OffsetFoundNull, r.Offset

@@ -116,13 +116,26 @@ func (q *Queue) CollectBatch(u BatchUnit) bool {
 
 // Find is the number of the unit that stands for the message with a queue offset. In a batch queue that may be one in the
 // middle of the unit; if it is in none, in a hole, the next unit is found, and behind the end that behind the last one.
-func (q *Queue) Find(offset int64) (int64, error) {
+// scratch is for reading, of some units.
+func (q *Queue) Find(offset int64, scratch []byte) (int64, error) {
 	if q.batch == nil {
 		return offset, nil
 	}
-	lo, hi := q.Units()                             // it is one of lo..hi
-	for step := int64(1); hi-lo > step; step *= 2 { // most readers are near the end
-		s, err := q.span(hi - step)
+	lo, hi := q.Units()                                            // it is one of lo..hi
+	if from := max(lo, hi-int64(len(scratch))/q.unit); from < hi { // most readers are near the end
+		units, err := q.Read(scratch, from)
+		if err != nil {
+			return 0, err
+		}
+		for n := from; int64(len(units)) >= q.unit; n, units = n+1, units[q.unit:] {
+			if s := q.Parse(units, n); s.Offset <= offset && offset < s.End() {
+				return n, nil
+			}
+		}
+	}
+	scratch = scratch[:q.unit]
+	for step := int64(1); hi-lo > step; step *= 2 {
+		s, err := q.spanIn(scratch, hi-step)
 		if err != nil {
 			return 0, err
 		}
@@ -134,7 +147,7 @@ func (q *Queue) Find(offset int64) (int64, error) {
 	}
 	for lo < hi {
 		mid := (lo + hi) / 2
-		s, err := q.span(mid)
+		s, err := q.spanIn(scratch, mid)
 		if err != nil {
 			return 0, err
 		}
@@ -152,11 +165,12 @@ func (q *Queue) Span(offset int64) (Span, bool) {
 	if offset < q.Min() {
 		return Span{}, false
 	}
-	n, err := q.Find(offset)
+	var scratch [BatchUnitSize]byte
+	n, err := q.Find(offset, scratch[:])
 	if err != nil {
 		return Span{}, false
 	}
-	s, err := q.span(n)
+	s, err := q.spanIn(scratch[:q.unit], n)
 	return s, err == nil
 }
 

@@ -257,7 +257,7 @@ func FuzzBatchQueue(f *testing.F) {
 			q.CorrectMin(at)
 			for _, off := range []int64{at, q.Min(), q.Max(), q.Max() - 1} {
 				first, end := q.Units()
-				if n, err := q.Find(off); err != nil || n < first || n > end {
+				if n, err := q.Find(off, make([]byte, 500)); err != nil || n < first || n > end {
 					t.Fatalf("unit %d of [%d,%d): %v", n, first, end, err)
 				}
 			}
@@ -271,11 +271,12 @@ func FuzzBatchQueue(f *testing.F) {
 func BenchmarkFind(b *testing.B) {
 	q := openBatch(b, b.TempDir())
 	addBatches(b, q, 0, 100000)
+	scratch := make([]byte, 640)
 	for name, off := range map[string]int64{"tail": q.Max() - 5, "middle": q.Max() / 2} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
-				if _, err := q.Find(off); err != nil {
+				if _, err := q.Find(off, scratch); err != nil {
 					b.Fatal(err)
 				}
 			}

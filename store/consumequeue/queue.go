@@ -330,7 +330,12 @@ func (q *Queue) at(n int64) (Unit, error) {
 
 func (q *Queue) span(n int64) (Span, error) {
 	var b [BatchUnitSize]byte
-	got, err := q.Read(b[:q.unit], n)
+	return q.spanIn(b[:q.unit], n)
+}
+
+// spanIn reads unit n into b, which has the size of a unit.
+func (q *Queue) spanIn(b []byte, n int64) (Span, error) {
+	got, err := q.Read(b, n)
 	if err == nil && int64(len(got)) < q.unit {
 		err = fmt.Errorf("consumequeue: no unit %d", n)
 	}
