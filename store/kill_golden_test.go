@@ -39,16 +39,19 @@ func TestGoldenKilledJudgedByJava(t *testing.T) {
 		if round/every%2 == 1 {
 			release, compat = "v4", "compatVersion=4.9.7"
 		}
+		options := []string{"what=queues,msgs,phy", "enableLmq=true", "enableMultiDispatch=true"}
+		if release == "v5" {
+			options = append(options, "mapperFileSizeBatchConsumeQueue=46000")
+		}
 		java, ours := copyOf(t, dir), copyOf(t, dir)
-		cmd := exec.Command(filepath.Join(golden, "../peer/store-tools/run.sh"), release, "StoreDump", java, "what=queues,msgs,phy", "enableLmq=true", "enableMultiDispatch=true",
-			"mapperFileSizeBatchConsumeQueue=46000")
+		cmd := exec.Command(filepath.Join(golden, "../peer/store-tools/run.sh"), append([]string{release, "StoreDump", java}, options...)...)
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("round %d: Java %s: %v\n%.2000s\n%.2000s", round, release, err, said.Bytes(), out)
 		}
-		o, err := inspect.ParseOptions([]string{"what=queues,msgs,phy", "enableLmq=true", "enableMultiDispatch=true", "mapperFileSizeBatchConsumeQueue=46000", compat})
+		o, err := inspect.ParseOptions(append(options, compat))
 		if err != nil {
 			t.Fatal(err)
 		}

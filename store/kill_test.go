@@ -295,7 +295,7 @@ func checkConsistent(t *testing.T, s *store.Store) (records int) {
 			t.Fatalf("record at %d says %d", off, r.PhyOffset)
 		}
 		expect(string(r.Topic), r.QueueID, r.QueueOffset, r)
-		if len(known.MultiDispatch) > 0 {
+		if len(known.MultiQueueOffset) > 0 {
 			names, offsets := strings.Split(string(known.MultiDispatch), ","), strings.Split(string(known.MultiQueueOffset), ",")
 			for i, name := range names {
 				n, _ := strconv.ParseInt(offsets[i], 10, 64)

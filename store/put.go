@@ -55,7 +55,7 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		return
 	}
 	var multi *multiPut
-	if len(known.MultiDispatch) > 0 && s.multiDispatches(m.Topic) {
+	if len(known.MultiDispatch) > 0 && s.multiDispatches(m.Topic) && !q.IsBatch() {
 		if multi, err = s.prepareMulti(m, known.MultiDispatch); err != nil {
 			s.refuse(err, done)
 			return
