@@ -50,6 +50,7 @@ func nameBatchTopics(t *testing.T, dir string, topics ...string) {
 var leanSets = []goldenSet{
 	{name: "feed-533"},
 	{name: "497-main", feed: []string{"compatVersion=4.9.7"}, dump: []string{"compatVersion=4.9.7", "allkeys=true"}},
+	{name: "feed-533-batch", dump: []string{"allkeys=true"}, batch: []string{"B"}},
 }
 
 // manifest is what is used of a set's manifest.json.
@@ -252,15 +253,18 @@ func compareLines(t *testing.T, want, got []string) {
 }
 
 func TestDumpPrintsJavasLines(t *testing.T) {
-	set := leanSets[1]
-	got, ok := dumpLines(t, feedSet(t, lean, set), set.dump...)
-	if !ok {
-		t.Fatal("directory refused")
+	for _, set := range leanSets[1:] {
+		t.Run(set.name, func(t *testing.T) {
+			got, ok := dumpLines(t, feedSet(t, lean, set), set.dump...)
+			if !ok {
+				t.Fatal("directory refused")
+			}
+			want := gzLines(t, filepath.Join(lean, set.name, "java-dump.jsonl.gz"))
+			// the broker that wrote the golden directory had another checkpoint
+			want[0], got[0] = cutCheckpoint(want[0]), cutCheckpoint(got[0])
+			compareLines(t, want, got)
+		})
 	}
-	want := gzLines(t, filepath.Join(lean, set.name, "java-dump.jsonl.gz"))
-	// the broker that wrote the golden directory had another checkpoint
-	want[0], got[0] = cutCheckpoint(want[0]), cutCheckpoint(got[0])
-	compareLines(t, want, got)
 }
 
 func cutCheckpoint(s string) string { s, _, _ = strings.Cut(s, `,"checkpoint`); return s }
