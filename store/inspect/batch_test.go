@@ -95,7 +95,9 @@ func TestVerifyBatchQueues(t *testing.T) {
 		{"queue offset", func(dir string) { change(t, filepath.Join(dir, batchFile), 46*7+34, []byte{0, 0}) }, "unit 0 is that of the message with queue offset"},
 		{"tags", func(dir string) { change(t, filepath.Join(dir, batchFile), 46*7+12, []byte{1}) }, "wrong tagsCode"},
 		{"size", func(dir string) { change(t, filepath.Join(dir, batchFile), 46*7+8, []byte{1}) }, "has size"},
-		{"unit lost", func(dir string) { change(t, filepath.Join(dir, "batchconsumequeue/B/0/00000000000000046000"), 46*252, make([]byte, 46)) }, "B-0: unit 4270 missing: 1 messages in the log"},
+		{"unit lost", func(dir string) {
+			change(t, filepath.Join(dir, "batchconsumequeue/B/0/00000000000000046000"), 46*252, make([]byte, 46))
+		}, "B-0: unit 4270 missing: 1 messages in the log"},
 		{"queues lost", func(dir string) { os.RemoveAll(filepath.Join(dir, "batchconsumequeue")) }, "B-0: units 0 to 4270 missing: 1253 messages in the log"},
 		{"log lost its end", func(dir string) {
 			change(t, filepath.Join(dir, "commitlog/00000000000000000000"), 400000, make([]byte, 648181-400000))
@@ -117,7 +119,9 @@ func TestVerifyBatchQueues(t *testing.T) {
 // Batch queues made anew are the old ones, byte for byte.
 func TestRepairBatchQueues(t *testing.T) {
 	base := feedSet(t, lean, batchSet)
-	queues := func(path string) bool { return strings.HasPrefix(path, "batchconsumequeue") || strings.HasPrefix(path, "consumequeue") }
+	queues := func(path string) bool {
+		return strings.HasPrefix(path, "batchconsumequeue") || strings.HasPrefix(path, "consumequeue")
+	}
 	want := sums(t, base, queues)
 	for name, damage := range map[string]func(dir string){
 		"lost":    func(dir string) { os.RemoveAll(filepath.Join(dir, "batchconsumequeue")) },
