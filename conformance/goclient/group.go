@@ -206,7 +206,7 @@ func rebalance(r *run) error {
 // them for the first time ten seconds after its start. Those that it sends when it ends may be lost, because it waits for
 // no answer before it closes the connection, and because Apache's broker may lose one of a group's very first offsets
 // when several arrive at once.
-const offsetsStored = 11 * time.Second
+const offsetsStored = 15 * time.Second
 
 // offsetRestart: a consumer that ends and starts again goes on where the group was.
 func offsetRestart(r *run) error {

@@ -49,7 +49,7 @@ func main() {
 	flag.StringVar(&cases, "cases", "", "comma-separated names of the cases to run (default all)")
 	flag.StringVar(&o.suffix, "suffix", fmt.Sprintf("%x", time.Now().UnixMilli()), "suffix of all topics and groups")
 	flag.IntVar(&o.parallel, "parallel", 6, "cases that run side by side")
-	flag.DurationVar(&o.timeout, "timeout", 60*time.Second, "limit of one case (twice this for a broker restart)")
+	flag.DurationVar(&o.timeout, "timeout", 180*time.Second, "limit of one case (twice this for a broker restart)")
 	flag.StringVar(&log, "client-log", "client.log", "log file of the client")
 	list := flag.Bool("list", false, "print the names of the cases and end")
 	flag.Parse()

@@ -68,7 +68,7 @@ func (r *run) producerOptions(opts []producer.Option) []producer.Option {
 		producer.WithGroupName(r.group("producer")),
 		producer.WithInstanceName(r.instance()),
 		producer.WithRetry(2),
-		producer.WithSendMsgTimeout(10 * time.Second),
+		producer.WithSendMsgTimeout(30 * time.Second),
 	}, opts...)
 }
 
@@ -185,9 +185,9 @@ func (r *run) prime(p rocketmq.Producer, group string) error {
 	return c.Shutdown()
 }
 
-// until repeats check for at most ten seconds.
+// until repeats check for at most a minute.
 func (r *run) until(check func() (bool, error)) error {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		done, err := check()
 		if done {
@@ -195,7 +195,7 @@ func (r *run) until(check func() (bool, error)) error {
 		}
 		if time.Now().After(deadline) {
 			if err == nil {
-				err = fmt.Errorf("not within 10 s")
+				err = fmt.Errorf("not within a minute")
 			}
 			return err
 		}

@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntPredicate;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
@@ -220,12 +221,33 @@ final class ConsumeCases {
         r.push(m -> {
             if (!Run.body(m).equals("probe")) {
                 byte[] body = ("re: " + Run.body(m)).getBytes(StandardCharsets.UTF_8);
-                Run.ok(answers.send(MessageUtil.createReplyMessage(m, body)));
+                try {
+                    Run.ok(answers.send(MessageUtil.createReplyMessage(m, body)));
+                } catch (Exception e) {
+                    if (!Run.body(m).equals("hello")) {
+                        throw e;
+                    }
+                }
             }
             return true;
         });
-        Thread.sleep(1500); // the requester's next heartbeat: before it the broker knows no one to answer to
         List<MessageQueue> queues = r.queues(p);
+        // Before the requester's next heartbeat the broker knows no one to answer to, and refuses the answer.
+        Run.until("an answer", () -> {
+            CompletableFuture<Message> answer = new CompletableFuture<>();
+            p.request(r.message("hello"), queues.get(0), new RequestCallback() {
+                @Override
+                public void onSuccess(Message reply) {
+                    answer.complete(reply);
+                }
+
+                @Override
+                public void onException(Throwable e) {
+                    answer.completeExceptionally(e);
+                }
+            }, 3_000);
+            return answer.handle((reply, e) -> e == null).get();
+        });
         for (int i = 0; i < 10; i++) {
             r.ledger.send("re: request/" + i);
             p.request(r.message("request/" + i), queues.get(i % queues.size()), new RequestCallback() {
@@ -238,7 +260,7 @@ final class ConsumeCases {
                 public void onException(Throwable e) {
                     r.ledger.fault("request: %s", e);
                 }
-            }, 10_000);
+            }, 30_000);
         }
         r.await();
     }

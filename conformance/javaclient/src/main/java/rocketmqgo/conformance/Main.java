@@ -54,7 +54,7 @@ public final class Main {
         String suffix = Long.toHexString(System.currentTimeMillis());
         Set<String> only = null;
         int parallel = 6;
-        int timeout = 60;
+        int timeout = 180; // a busy machine takes its time
         for (int i = 0; i < args.length; i += 2) {
             String value = i + 1 < args.length ? args[i + 1] : usage();
             switch (args[i]) {
