@@ -48,6 +48,7 @@ import (
 	"rocketmq-go/config"
 	"rocketmq-go/message"
 	"rocketmq-go/remoting"
+	"rocketmq-go/remoting/observe"
 	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/store"
 	"rocketmq-go/telemetry/metric"
@@ -88,7 +89,7 @@ type Broker struct {
 	filters      *filter.Table
 	locks        *lock.Table
 	stats        *stats.Table
-	requests     metrics.Requests
+	requests     observe.Requests
 	flushes      *metric.Histogram
 	store        *store.Store
 	schedule     *schedule.Service
@@ -185,7 +186,7 @@ func (b *Broker) open() error {
 	})
 	if b.transactions, err = transaction.New(transaction.Options{
 		Dir: v.Store.StorePathRootDir, Profile: b.profile, Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
-		Producer: b.producers.ChannelOf, Rules: b.transactionRules, Host: b.host, Now: b.o.Now, Log: b.log,
+		Producer: b.producers.ChannelOf, Rules: b.transactionRules, Host: b.host, Now: b.o.Now, Log: b.logOf("transaction"),
 		Finished: b.finished,
 	}); err != nil {
 		return err
@@ -218,7 +219,7 @@ func (b *Broker) open() error {
 	b.server = remoting.NewServer(b.serverConfig(v))
 	b.client = remoting.NewClient(remoting.ClientConfig{
 		Version: b.profile.Version, Dial: b.o.Dial, TLS: b.o.ClientTLS, ConnectTimeout: config.Millis(v.Client.ConnectTimeoutMillis),
-		MaxBackoff: 500 * time.Millisecond, Log: b.log,
+		MaxBackoff: 500 * time.Millisecond, Log: b.logOf("remoting"),
 	})
 	b.registrar = registration.New(b.registration())
 	b.topics.OnChange(b.registrar.Changed)
@@ -337,7 +338,7 @@ func (b *Broker) serverConfig(v *config.BrokerValues) remoting.ServerConfig {
 		TLSMode:       remoting.TLSMode(v.Own.TLSServerMode),
 		ProxyProtocol: !b.compat49(),
 		Observe:       b.observe(),
-		Log:           b.log,
+		Log:           b.logOf("remoting"),
 		Poison:        b.o.Poison,
 	}
 }

@@ -51,7 +51,7 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		BatchTopic:                 b.topics.IsBatch,
 		Cleaning:                   b.cleaningRules,
 		Now:                        b.o.Now,
-		Log:                        b.log,
+		Log:                        b.logOf("store"),
 		Arrived:                    b.arrived,
 		Flushed:                    func(took time.Duration) { b.flushes.Observe(int64(took)) },
 	}

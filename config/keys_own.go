@@ -20,6 +20,14 @@ type OwnConfig struct {
 	// Where this process answers HTTP: /metrics for Prometheus, /healthz, /readyz. host:port or :port; empty: nowhere, or
 	// for a broker where metricsExporterType=PROM says.
 	HTTPListen string `key:"httpListen" def:"" mark:"r"`
+	// /debug/pprof/ is answered there too.
+	HTTPPprof bool `key:"httpPprof" def:"false" mark:"r"`
+	// Directory of the log files; none: no files. Standalone: logs in the store's directory.
+	LogDir string `def:"$home/logs/rocketmqlogs" mark:"rp"`
+	// What goes into the log files: debug, info, warn or error.
+	LogLevel LogLevel `def:"info" mark:"u"`
+	// text: a line as Java's servers write it, with key=value behind; json: an object a line.
+	LogFormat LogFormat `def:"text" mark:"r"`
 	// When true, hot update refuses every key that holds a path or a class name.
 	ProtectPathKeys bool `def:"false"`
 

@@ -24,7 +24,7 @@ import (
 //	none   why the key has no effect here
 //	later  feature of 5.x the key belongs to, without effect until that is built
 //	mark   m printed by -m, r read only at start, d not settable, p holds a path or a class name,
-//	       s secret: never shown to clients
+//	       s secret: never shown to clients, u updated by clients although it is not shown
 type Key struct {
 	Name       string // as shown and, unless SetName differs, as set
 	SetName    string // as set by file and hot update; empty: not settable
@@ -38,6 +38,7 @@ type Key struct {
 	AtStart    bool   // a hot update reaches the memory but changes nothing before the next start
 	Path       bool   // value is a path or class name
 	Secret     bool   // value is a credential, which getBrokerConfig leaves out
+	Always     bool   // hot update takes it although getBrokerConfig does not show it
 
 	values   []string // of an enumeration
 	sys, env string
@@ -91,6 +92,7 @@ func keysOf(position int, o object) []Key {
 		k.AtStart = strings.Contains(marks, "r")
 		k.Path = strings.Contains(marks, "p")
 		k.Secret = strings.Contains(marks, "s")
+		k.Always = strings.Contains(marks, "u")
 		if !strings.Contains(marks, "d") {
 			k.SetName = k.Name
 			if name := tag("set"); name != "" {

@@ -43,6 +43,15 @@ const (
 	MetricsLog      MetricsExporterType = "LOG"
 )
 
+// LogLevel is the value of logLevel, LogFormat that of logFormat.
+type (
+	LogLevel  string
+	LogFormat string
+)
+
+// JSONLines is the logFormat that writes an object a line.
+const JSONLines LogFormat = "json"
+
 // MessageRequestMode is the value of defaultMessageRequestMode, which no file can set.
 type MessageRequestMode string
 
@@ -67,6 +76,10 @@ func enumOf(t reflect.Type) (enum, bool) {
 		return enum{"FlushDiskType", []string{"SYNC_FLUSH", "ASYNC_FLUSH"}, false}, true
 	case reflect.TypeFor[MetricsExporterType]():
 		return enum{"MetricsExporterType", []string{"DISABLE", "OTLP_GRPC", "PROM", "LOG"}, true}, true
+	case reflect.TypeFor[LogLevel]():
+		return enum{"LogLevel", []string{"debug", "info", "warn", "error"}, false}, true
+	case reflect.TypeFor[LogFormat]():
+		return enum{"LogFormat", []string{"text", "json"}, false}, true
 	case reflect.TypeFor[MessageRequestMode]():
 		return enum{"MessageRequestMode", []string{"PULL", "POP"}, false}, true
 	}

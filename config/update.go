@@ -97,7 +97,7 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 		known := false
 		for _, k := range byName[name] {
 			_, inFile := shown[name]
-			if !objects[k.object].exposed && !inFile && !security(k) {
+			if !objects[k.object].exposed && !inFile && !k.Always && !security(k) {
 				continue
 			}
 			known = true

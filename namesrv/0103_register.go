@@ -95,7 +95,7 @@ func (s *Server) unregisterBroker(r *remoting.Request, _ *protocol.Response) err
 		return err
 	}
 	if gone, ok := s.table.Unregister(h.ClusterName.V, h.BrokerName.V, h.BrokerAddr.V, h.BrokerID.V); ok {
-		s.left(gone, "it unregistered")
+		s.left(gone, unregistered)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package namesrv
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"rocketmq-go/namesrv/route"
@@ -29,7 +30,7 @@ func (s *Server) watch() {
 		case <-timer.C:
 		}
 		for _, g := range s.table.Expire() {
-			s.left(g, "it was silent for too long")
+			s.left(g, silent)
 			if g.Conn != nil {
 				g.Conn.Close()
 			}
@@ -51,12 +52,32 @@ func (s *Server) Closed(ch remoting.Channel) {
 		return
 	}
 	for _, g := range s.table.Closed(ch) {
-		s.left(g, "its connection ended")
+		s.left(g, disconnected)
 	}
 }
 
-func (s *Server) left(g route.Gone, why string) {
-	s.log.Info("broker left: "+why, "broker", g.Name, "addr", g.Addr, "id", g.ID, "cluster", g.Cluster)
+// departure is how a broker left.
+type departure int
+
+const (
+	unregistered departure = iota
+	disconnected
+	silent
+)
+
+var departures = [...]struct{ label, why string }{
+	unregistered: {"unregistered", "it unregistered"},
+	disconnected: {"disconnected", "its connection ended"},
+	silent:       {"silent", "it was silent for too long"},
+}
+
+func (s *Server) left(g route.Gone, how departure) {
+	s.departed[how].Add(1)
+	level := slog.LevelWarn
+	if how == unregistered {
+		level = slog.LevelInfo
+	}
+	s.log.Log(s.ctx, level, "broker left: "+departures[how].why, "broker", g.Name, "addr", g.Addr, "id", g.ID, "cluster", g.Cluster)
 	s.notify(g.Change)
 }
 

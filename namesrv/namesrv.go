@@ -22,6 +22,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rocketmq-go/compat"
@@ -31,6 +32,7 @@ import (
 	"rocketmq-go/namesrv/registration"
 	"rocketmq-go/namesrv/route"
 	"rocketmq-go/remoting"
+	"rocketmq-go/remoting/observe"
 	"rocketmq-go/remoting/protocol"
 )
 
@@ -56,6 +58,9 @@ type Server struct {
 	now     func() time.Time
 	printer registration.Printer
 	started time.Time
+
+	requests observe.Requests
+	departed [len(departures)]atomic.Int64
 
 	table  *route.Table
 	kv     *kvconfig.Store
@@ -102,6 +107,10 @@ func New(cfg *config.Namesrv, o Options) (*Server, error) {
 }
 
 func (s *Server) serverConfig(v *config.NamesrvValues) remoting.ServerConfig {
+	var observed func(remoting.Observation) // nobody if nobody can ask
+	if v.Own.HTTPListen != "" {
+		observed = s.requests.Observe
+	}
 	return remoting.ServerConfig{
 		Dispatcher: s.routes,
 		Listener:   s,
@@ -115,6 +124,7 @@ func (s *Server) serverConfig(v *config.NamesrvValues) remoting.ServerConfig {
 		TLS:           s.options.TLS,
 		TLSMode:       remoting.TLSMode(v.Own.TLSServerMode),
 		ProxyProtocol: s.profile.Release != compat.Release497,
+		Observe:       observed,
 		Log:           s.log,
 		Poison:        s.options.Poison,
 	}

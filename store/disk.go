@@ -19,10 +19,11 @@ import (
 type disk struct {
 	s *Store
 
-	full  atomic.Bool              // above the warning level: messages are refused
-	lost  atomic.Bool              // the directory was removed or replaced: messages are refused for good
-	level atomic.Uint64            // bits of used
-	tight atomic.Pointer[[]string] // directories of the log that take no new files for now
+	full   atomic.Bool              // above the warning level: messages are refused
+	forced atomic.Bool              // above the level at which files go before they expire
+	lost   atomic.Bool              // the directory was removed or replaced: messages are refused for good
+	level  atomic.Uint64            // bits of used
+	tight  atomic.Pointer[[]string] // directories of the log that take no new files for now
 
 	mu sync.Mutex // one look at a time
 }
@@ -70,6 +71,15 @@ func (d *disk) look(r *CleaningRules) float64 {
 	log, queues := s.logUsage(), s.cfg.DiskUsage(s.queueRoot())
 	used := max(log, queues)
 	d.level.Store(math.Float64bits(used))
+	forced := used > r.DiskSpaceCleanForciblyRatio
+	if was := d.forced.Swap(forced); was != forced {
+		if forced {
+			s.log.Warn("store: the disk is filling up, files of the log go before they expire", "commitLog", log,
+				"consumeQueue", queues, "diskSpaceCleanForciblyRatio", r.DiskSpaceCleanForciblyRatio, "allowed", r.CleanFileForciblyEnable)
+		} else {
+			s.log.Info("store: files of the log stay until they expire again", "commitLog", log, "consumeQueue", queues)
+		}
+	}
 	full := used > r.DiskSpaceWarningLevelRatio
 	if was := d.full.Swap(full); was != full {
 		if full {

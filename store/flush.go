@@ -29,6 +29,9 @@ type flusher struct {
 	toDisk func(leastPages int) error
 }
 
+// slowFlush is how long a write to disk must take to be worth a line.
+const slowFlush = time.Second
+
 // waiter is a put that is answered when the log is on disk up to end.
 type waiter struct {
 	end      int64
@@ -197,8 +200,12 @@ func (f *flusher) flush(leastPages int) error {
 	}
 	err := f.toDisk(leastPages)
 	if flushed := f.s.cl.Flushed(); flushed > before {
+		took := time.Since(began)
 		if f.s.cfg.Flushed != nil {
-			f.s.cfg.Flushed(time.Since(began))
+			f.s.cfg.Flushed(took)
+		}
+		if took >= slowFlush {
+			f.s.log.Warn("store: the disk is slow", "took", took, "bytes", flushed-before)
 		}
 		if flushed >= f.noted.pos { // a flush may leave the last page for the next one
 			f.s.cp.physic.Store(max(f.noted.time, f.s.cp.physic.Load()))

@@ -5,6 +5,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -112,6 +113,7 @@ func (c *Consumers) Group(name string) *ConsumerGroup {
 // broker lacks the subscriptions that this heartbeat leaves out (after a restart), so that the client sends them.
 func (c *Consumers) Heartbeat(ch remoting.Channel, hb *protocol.HeartbeatData, lang protocol.Language, version int32) (subChanged bool) {
 	rules := c.o.Rules()
+	var news []string // groups that the client was not in
 	for i := range hb.ConsumerDataSet {
 		data := &hb.ConsumerDataSet[i]
 		if rules.RejectPullConsumer && data.ConsumeType == protocol.ConsumeActively {
@@ -123,19 +125,24 @@ func (c *Consumers) Heartbeat(ch remoting.Channel, hb *protocol.HeartbeatData, l
 		}
 		c.o.Joined(cfg, data)
 		me := &Client{Channel: ch, ClientID: hb.ClientID, Language: lang, Version: version}
-		if c.enter(me, hb, data, cfg.NotifyConsumerIdsChangedEnable, rules) {
-			subChanged = true
+		joined, changed := c.enter(me, hb, data, cfg.NotifyConsumerIdsChangedEnable, rules)
+		subChanged = subChanged || changed
+		if joined {
+			news = append(news, cfg.GroupName)
 		}
+	}
+	if len(news) > 0 {
+		c.o.Log.Info("consumer joined", "groups", few(news), "client", hb.ClientID, "addr", ch.RemoteAddr(), "language", lang)
 	}
 	return subChanged || hb.HeartbeatFingerprint == 0
 }
 
 // enter puts one entry of a heartbeat into the table and sends the notice if the group changed.
-func (c *Consumers) enter(me *Client, hb *protocol.HeartbeatData, data *protocol.ConsumerData, notify bool, rules Rules) (subChanged bool) {
+func (c *Consumers) enter(me *Client, hb *protocol.HeartbeatData, data *protocol.ConsumerData, notify bool, rules Rules) (joined, subChanged bool) {
 	c.mu.Lock()
 	if gone(me.Channel) {
 		c.mu.Unlock()
-		return false
+		return false, false
 	}
 	g := c.groups[data.GroupName]
 	if g == nil {
@@ -143,7 +150,8 @@ func (c *Consumers) enter(me *Client, hb *protocol.HeartbeatData, data *protocol
 		c.groups[g.Name] = g
 	}
 	me.touch(c.o.Now())
-	joined, known := g.join(me)
+	var known bool
+	joined, known = g.join(me)
 	if !known {
 		c.of[me.Channel] = append(c.of[me.Channel], g)
 	}
@@ -172,7 +180,7 @@ func (c *Consumers) enter(me *Client, hb *protocol.HeartbeatData, data *protocol
 		c.o.Subscribed(g.Name, s.topic, s.sub)
 	}
 	c.tell(g.Name, tell)
-	return subChanged
+	return joined, subChanged
 }
 
 // gone tells whether a connection is closed. It is asked under the table's lock: a channel that is not gone then will
@@ -206,7 +214,31 @@ func (c *Consumers) Unregister(ch remoting.Channel, group string) {
 		l.tell = c.noticeLocked(g, rules)
 	}
 	c.mu.Unlock()
+	c.report("it said so", l)
 	c.after(l)
+}
+
+// report says that a client has left groups.
+func (c *Consumers) report(why string, leaves ...left) {
+	var groups []string
+	var client *Client
+	for _, l := range leaves {
+		if l.client != nil {
+			groups, client = append(groups, l.group), l.client
+		}
+	}
+	if client != nil {
+		c.o.Log.Info("consumer left: "+why, "groups", few(groups), "client", client.ClientID, "addr", client.Channel.RemoteAddr())
+	}
+}
+
+// few names the first of what may be a great many.
+func few(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ",")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ","), len(names)-most)
 }
 
 // Closed takes a connection that is gone out of all its groups and tells their other members.
@@ -223,18 +255,20 @@ func (c *Consumers) Closed(ch remoting.Channel) {
 	for _, l := range leaves {
 		c.after(l)
 	}
+	c.report("its connection ended", leaves...)
 }
 
 // left is what has to be done, outside the lock, after a channel left a group.
 type left struct {
-	group string
-	tell  []remoting.Channel
-	gone  []string // topics, when the group is gone
+	group  string
+	client *Client // nil: it was no member
+	tell   []remoting.Channel
+	gone   []string // topics, when the group is gone
 }
 
 func (c *Consumers) leaveLocked(g *ConsumerGroup, ch remoting.Channel, notify bool, rules Rules) left {
 	l := left{group: g.Name}
-	if !g.leave(ch) {
+	if l.client = g.leave(ch); l.client == nil {
 		return l
 	}
 	c.of[ch] = removeGroup(c.of[ch], g)

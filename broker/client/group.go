@@ -173,17 +173,17 @@ func (g *ConsumerGroup) join(c *Client) (joined, known bool) {
 	return false, true
 }
 
-func (g *ConsumerGroup) leave(ch remoting.Channel) bool {
+func (g *ConsumerGroup) leave(ch remoting.Channel) *Client {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	old := g.channels[ch]
 	if old == nil {
-		return false
+		return nil
 	}
 	delete(g.channels, ch)
 	i := slices.Index(g.members, old)
 	g.members = slices.Delete(g.members, i, i+1)
-	return true
+	return old
 }
 
 func (g *ConsumerGroup) empty() bool {

@@ -52,11 +52,18 @@ func (p *Producers) Heartbeat(ch remoting.Channel, hb *protocol.HeartbeatData, l
 	if len(hb.ProducerDataSet) == 0 {
 		return
 	}
+	if news := p.enter(ch, hb, lang, version); len(news) > 0 {
+		p.o.Log.Info("producer joined", "groups", few(news), "client", hb.ClientID, "addr", ch.RemoteAddr(), "language", lang)
+	}
+}
+
+// enter returns the groups that the client was not in.
+func (p *Producers) enter(ch remoting.Channel, hb *protocol.HeartbeatData, lang protocol.Language, version int32) (news []string) {
 	refuseNew, now := p.o.Rules().RefuseNewProducers, p.o.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if gone(ch) {
-		return
+		return nil
 	}
 	for i := range hb.ProducerDataSet {
 		name := hb.ProducerDataSet[i].GroupName
@@ -85,32 +92,46 @@ func (p *Producers) Heartbeat(ch remoting.Channel, hb *protocol.HeartbeatData, l
 		g.members = append(g.members, me)
 		p.of[ch] = append(p.of[ch], g)
 		p.clients[me.ClientID] = me
+		news = append(news, g.name)
 	}
+	return news
 }
 
 // Unregister takes the connection out of a group (code 35).
 func (p *Producers) Unregister(ch remoting.Channel, group string) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	var left []string
 	if g := p.groups[group]; g != nil {
-		p.leaveLocked(ch, g)
+		left = p.leaveLocked(ch, g)
 	}
+	p.mu.Unlock()
+	p.report(ch, left, "it said so")
 }
 
 // Closed takes a connection that is gone out of all its groups.
 func (p *Producers) Closed(ch remoting.Channel) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.leaveLocked(ch, slices.Clone(p.of[ch])...)
+	left := p.leaveLocked(ch, slices.Clone(p.of[ch])...)
+	p.mu.Unlock()
+	p.report(ch, left, "its connection ended")
 }
 
-// leaveLocked takes a connection out of groups. A client may have sent hundreds of thousands: each is looked at once.
-func (p *Producers) leaveLocked(ch remoting.Channel, groups ...*producerGroup) {
+// report says that a client has left groups.
+func (p *Producers) report(ch remoting.Channel, groups []string, why string) {
+	if len(groups) > 0 {
+		p.o.Log.Info("producer left: "+why, "groups", few(groups), "addr", ch.RemoteAddr())
+	}
+}
+
+// leaveLocked takes a connection out of groups and names those that it was in. A client may have sent hundreds of
+// thousands: each is looked at once.
+func (p *Producers) leaveLocked(ch remoting.Channel, groups ...*producerGroup) (names []string) {
 	left := make(map[*producerGroup]bool, len(groups))
 	var ids []string
 	for _, g := range groups {
 		if at := g.index(ch); at >= 0 {
 			ids = append(ids, g.members[at].ClientID)
+			names = append(names, g.name)
 			g.members = slices.Delete(g.members, at, at+1)
 			left[g] = true
 			if len(g.members) == 0 {
@@ -121,7 +142,7 @@ func (p *Producers) leaveLocked(ch remoting.Channel, groups ...*producerGroup) {
 	rest := slices.DeleteFunc(p.of[ch], func(x *producerGroup) bool { return left[x] })
 	if len(rest) > 0 {
 		p.of[ch] = rest
-		return
+		return names
 	}
 	delete(p.of, ch)
 	for _, id := range ids {
@@ -129,6 +150,7 @@ func (p *Producers) leaveLocked(ch remoting.Channel, groups ...*producerGroup) {
 			delete(p.clients, id)
 		}
 	}
+	return names
 }
 
 // ChannelOf picks an open connection of a group, each time another one; nil if there is none. Transaction check-backs

@@ -21,6 +21,7 @@ import (
 	"rocketmq-go/internal/replay"
 	"rocketmq-go/rocketmqtest"
 	"rocketmq-go/telemetry/metric"
+	"rocketmq-go/telemetry/metrictest"
 )
 
 // play sends the recorded traffic to a broker. The connections stay open until the test ends.
@@ -174,6 +175,9 @@ func TestSameAsJava(t *testing.T) {
 	play(t, mq.BrokerAddr)
 	var w metric.Writer
 	mq.Broker.Collect(&w)
+	if _, err := metrictest.Parse(string(w.Bytes())); err != nil {
+		t.Error(err)
+	}
 	ours := parse(t, w.Bytes())
 	for key, value := range java {
 		got, ok := ours[key]

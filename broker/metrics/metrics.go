@@ -24,6 +24,7 @@ import (
 	"rocketmq-go/broker/transaction"
 	"rocketmq-go/config"
 	"rocketmq-go/remoting"
+	"rocketmq-go/remoting/observe"
 	"rocketmq-go/store"
 	"rocketmq-go/telemetry/metric"
 )
@@ -41,7 +42,7 @@ type Sources struct {
 	Transactions *transaction.Service
 	Timers       *timer.Service // nil in 4.9
 	Server       *remoting.Server
-	Requests     *Requests
+	Requests     *observe.Requests
 	Flushes      *metric.Histogram // of FlushBounds
 	Earliest     func() int64      // store time of the oldest message, ms, -1 if there is none
 	Waiting      func() int        // requests that wait for a goroutine
@@ -57,7 +58,7 @@ func (s *Sources) Collect(w *metric.Writer) {
 	defer w.Labels()
 	s.broker(w)
 	s.Stats.Collect(w, s.system)
-	s.Requests.Collect(w)
+	s.Requests.Collect(w, observe.Latency)
 	s.clients(w)
 	s.lags(w)
 	s.storage(w)
@@ -163,7 +164,7 @@ func (s *Sources) own(w *metric.Writer) {
 		{"rocketmq_broker_connections", "Open connections.", float64(s.Server.Conns())},
 		{"rocketmq_broker_held_pulls", "Pulls that wait for messages.", float64(s.Held())},
 		{"rocketmq_broker_writable", "1 if the store takes messages.", flag(s.Store.Writable())},
-		{"rocketmq_broker_disk_used_ratio", "Used part of the fullest disk that the log may go to.", log},
+		{"rocketmq_broker_disk_used_ratio", "Used part of the disk that new files of the log go to, the emptiest of several.", log},
 		{"rocketmq_broker_queue_disk_used_ratio", "Used part of the disk of the consume queues.", queues},
 		{"rocketmq_broker_name_servers", "Name servers that are configured.", float64(all)},
 		{"rocketmq_broker_name_servers_registered", "Name servers that know this broker.", float64(ok)},

@@ -60,7 +60,12 @@ type Table struct {
 	topics   metafile.Table[*protocol.TopicConfig]
 	version  protocol.DataVersion
 	onChange func(changed []string)
+
+	complained time.Time // about a topic that was not made
 }
+
+// complainAgain is the pause between two lines about topics that are not made.
+const complainAgain = 10 * time.Second
 
 // New loads the table and adds the broker's own topics. What the file says of them holds, except that the default topic
 // gets back the permission to make topics after it when AutoCreate is set.
@@ -163,8 +168,11 @@ func (t *Table) createAfter(name, defaultTopic string, queueNums, sysFlag int32)
 		t.topics.Set(AutoCreateTopic, template)
 	}
 	if template.Perm&PermInherit == 0 {
-		t.o.Log.Warn("topic not created: the default topic may not be inherited",
-			"topic", name, "default", defaultTopic, "perm", template.Perm)
+		if now := t.o.Now(); now.Sub(t.complained) >= complainAgain { // producers try again at once
+			t.complained = now
+			t.o.Log.Warn("topic not created: the default topic may not be inherited",
+				"topic", name, "default", defaultTopic, "perm", template.Perm)
+		}
 		return nil, false
 	}
 	cfg = newConfig(strings.Clone(name), max(min(queueNums, template.WriteQueueNums), 0), template.Perm&^PermInherit)

@@ -26,7 +26,7 @@ func runBroker(ctx context.Context, e env) int {
 		return code
 	}
 	fs.ignoreMore()
-	log, err := l.begin(e.stderr)
+	console, err := l.begin(e.stderr)
 	if err != nil {
 		return fail(e, name, err)
 	}
@@ -40,15 +40,25 @@ func runBroker(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
-	b, err := startBroker(ctx, cfg, log)
-	if err != nil {
-		return fail(e, name, err)
+	w := newWatch(console, "broker", &cfg.Load().Own)
+	defer w.close()
+	w.loaded(warnings)
+	cfg.OnUpdate(func(_, v *config.BrokerValues, _ []string) { w.setLevel(v.Own.LogLevel) })
+	b, err := startBroker(ctx, cfg, w.log)
+	if err == nil {
+		err = w.serve(cfg.Load().MetricsAddress(), cfg.Load().Own.HTTPPprof, b.Ready, b.Collect)
+		if err != nil {
+			err = errors.Join(err, closeBroker(b))
+		}
 	}
-	p := ports{Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr())}
+	if err != nil {
+		return w.fail(e, name, err)
+	}
+	p := ports{Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr()), HTTP: w.httpAddr()}
 	return l.serve(ctx, e, name, p, func() {
 		fmt.Fprintln(e.stdout, clientAddress(b, cfg.Load().BrokerIP1))
 		fmt.Fprintln(e.stdout, bootLine(b, cfg.Load()))
-	}, func() error { return closeBroker(b) })
+	}, func() error { return errors.Join(w.endHTTP(), closeBroker(b)) })
 }
 
 // bootLine is what Java's launcher prints, and scripts look for, when the broker is ready.

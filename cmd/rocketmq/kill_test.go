@@ -31,7 +31,16 @@ func TestMain(m *testing.M) {
 		}
 		main()
 	}
-	os.Exit(m.Run())
+	home, err := os.MkdirTemp("", "rocketmq-home-")
+	if err == nil {
+		err = os.Setenv("HOME", home) // log files go there
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(home)
+	os.Exit(code)
 }
 
 // server is a process that runs the command.

@@ -22,7 +22,7 @@ func runNamesrv(ctx context.Context, e env) int {
 		return code
 	}
 	fs.ignoreMore()
-	log, err := l.begin(e.stderr)
+	console, err := l.begin(e.stderr)
 	if err != nil {
 		return fail(e, name, err)
 	}
@@ -39,13 +39,23 @@ func runNamesrv(ctx context.Context, e env) int {
 	if l.configFile != "" {
 		fmt.Fprintf(e.stdout, "load config properties file OK, %s\n", l.configFile)
 	}
-	server, err := startNamesrv(cfg, log)
-	if err != nil {
-		return fail(e, name, err)
+	w := newWatch(console, "namesrv", &cfg.Load().Own)
+	defer w.close()
+	w.loaded(warnings)
+	cfg.OnUpdate(func(_, v *config.NamesrvValues, _ []string) { w.setLevel(v.Own.LogLevel) })
+	server, err := startNamesrv(cfg, w.log)
+	if err == nil {
+		err = w.serve(cfg.Load().Own.HTTPListen, cfg.Load().Own.HTTPPprof, server.Ready, server.Collect)
+		if err != nil {
+			err = errors.Join(err, server.Close())
+		}
 	}
-	return l.serve(ctx, e, name, ports{Namesrv: reachable(server.Addr())}, func() {
+	if err != nil {
+		return w.fail(e, name, err)
+	}
+	return l.serve(ctx, e, name, ports{Namesrv: reachable(server.Addr()), HTTP: w.httpAddr()}, func() {
 		fmt.Fprintf(e.stdout, "The Name Server boot success. serializeType=JSON, address %s\n", server.Addr())
-	}, server.Close)
+	}, func() error { return errors.Join(w.endHTTP(), server.Close()) })
 }
 
 // startNamesrv makes a name server with the TLS settings of its configuration and starts it.

@@ -45,12 +45,13 @@ func (l *launch) bindJava(fs *pflag.FlagSet, important bool) {
 }
 
 func (l *launch) bindOwn(fs *pflag.FlagSet) {
-	fs.StringVar(&l.logLevel, "log-level", "warn", "what goes to standard error: debug, info, warn or error")
+	fs.StringVar(&l.logLevel, "log-level", "warn", "what goes to standard error, too: debug, info, warn or error")
 	fs.StringVar(&l.portFile, "port-file", "", "write the addresses, as JSON, to this file when ready")
 }
 
-// begin prepares what a server needs before everything else: the place of its log, and no port file of a former one.
-func (l *launch) begin(w io.Writer) (*slog.Logger, error) {
+// begin prepares what a server needs before everything else: what it says on standard error, and no port file of a former
+// one.
+func (l *launch) begin(w io.Writer) (slog.Handler, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.logLevel)); err != nil {
 		return nil, fmt.Errorf("--log-level %s: debug, info, warn or error", l.logLevel)
@@ -58,7 +59,7 @@ func (l *launch) begin(w io.Writer) (*slog.Logger, error) {
 	if err := l.removePorts(); err != nil {
 		return nil, err
 	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+	return slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}), nil
 }
 
 func (l *launch) options(e env) config.Options {
@@ -131,6 +132,7 @@ type ports struct {
 	Namesrv string `json:"namesrv,omitempty"`
 	Broker  string `json:"broker,omitempty"`
 	Fast    string `json:"fast,omitempty"`
+	HTTP    string `json:"http,omitempty"`
 	PID     int    `json:"pid"`
 }
 

@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"rocketmq-go/broker"
 	"rocketmq-go/config"
 	"rocketmq-go/namesrv"
+	"rocketmq-go/telemetry/logs"
 )
 
 // standalone are the options of the command that runs both servers.
@@ -22,6 +25,7 @@ type standalone struct {
 	store       string
 	listenPort  int
 	namesrvPort int
+	httpPort    int
 	bind        string
 	set         []string
 	changed     func(flag string) bool
@@ -34,6 +38,7 @@ func runStandalone(ctx context.Context, e env) int {
 	fs.StringVar(&s.store, "store", "", "store directory (storePathRootDir); default ./data")
 	fs.IntVar(&s.listenPort, "listen-port", config.BrokerPort, "port of the broker; 0: a free one, with the fast port two below")
 	fs.IntVar(&s.namesrvPort, "namesrv-port", config.NamesrvPort, "port of the name server; 0: a free one")
+	fs.IntVar(&s.httpPort, "http-port", 0, "port for /metrics, /healthz and /readyz of both servers; 0: a free one; none if not given")
 	fs.StringVar(&s.bind, "bind", "0.0.0.0", "address to listen on")
 	fs.StringArrayVar(&s.set, "set", nil, "key=value, a key of the broker's configuration; may be repeated")
 	fs.StringVarP(&s.configFile, "configFile", "c", "", "configuration file of the broker")
@@ -45,7 +50,7 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, finished := fs.noMore(); finished {
 		return code
 	}
-	log, err := s.begin(e.stderr)
+	console, err := s.begin(e.stderr)
 	if err != nil {
 		return fail(e, name, err)
 	}
@@ -54,13 +59,7 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
-	ns, err := startNamesrv(nsConfig, log)
-	if err != nil {
-		return fail(e, name, err)
-	}
-	defer ns.Close()
-
-	options, err := s.brokerOptions(e, reachable(ns.Addr()))
+	options, err := s.brokerOptions(e)
 	if err != nil {
 		return fail(e, name, err)
 	}
@@ -68,12 +67,32 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
-	b, err := startBroker(ctx, cfg, log)
+	w := newWatch(console, "broker", &cfg.Load().Own)
+	defer w.close()
+	w.loaded(warnings)
+	cfg.OnUpdate(func(_, v *config.BrokerValues, _ []string) { w.setLevel(v.Own.LogLevel) })
+
+	ns, err := startNamesrv(nsConfig, w.log.With(logs.File, "namesrv"))
 	if err != nil {
-		return fail(e, name, err)
+		return w.fail(e, name, err)
 	}
-	p := ports{Namesrv: reachable(ns.Addr()), Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr())}
-	return s.serve(ctx, e, name, p, func() { s.announce(e, ns, b, cfg.Load()) }, func() error { return closeBroker(b) })
+	defer ns.Close()
+	cfg.Adjust(func(v *config.BrokerValues) { v.NamesrvAddr = reachable(ns.Addr()) })
+	b, err := startBroker(ctx, cfg, w.log)
+	if err == nil {
+		err = w.serve(cfg.Load().MetricsAddress(), cfg.Load().Own.HTTPPprof, b.Ready, b.Collect, ns.Collect)
+		if err != nil {
+			err = errors.Join(err, closeBroker(b))
+		}
+	}
+	if err != nil {
+		return w.fail(e, name, err)
+	}
+	p := ports{
+		Namesrv: reachable(ns.Addr()), Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr()), HTTP: w.httpAddr(),
+	}
+	return s.serve(ctx, e, name, p, func() { s.announce(e, ns, b, cfg.Load()) },
+		func() error { return errors.Join(w.endHTTP(), closeBroker(b)) })
 }
 
 func (s *standalone) announce(e env, ns *namesrv.Server, b *broker.Broker, v *config.BrokerValues) {
@@ -116,9 +135,8 @@ func (s *standalone) storeDir() string {
 	return s.store
 }
 
-func (s *standalone) brokerOptions(e env, namesrvAddr string) (config.Options, error) {
+func (s *standalone) brokerOptions(e env) (config.Options, error) {
 	o := s.options(e)
-	o.NamesrvAddr = namesrvAddr
 	o.Set = map[string]string{}
 	// What the file says holds, unless the command line names the same thing.
 	preset := func(key, value, flag string) {
@@ -130,6 +148,10 @@ func (s *standalone) brokerOptions(e env, namesrvAddr string) (config.Options, e
 	preset("bindAddress", s.bind, "bind")
 	preset("brokerIP1", config.AutoIP, "")
 	preset("storePathRootDir", s.storeDir(), "store")
+	preset("logDir", filepath.Join(s.storeDir(), "logs"), "store")
+	if s.changed("http-port") {
+		o.Set["httpListen"] = net.JoinHostPort(s.bind, strconv.Itoa(s.httpPort))
+	}
 	for _, kv := range s.set {
 		key, value, ok := strings.Cut(kv, "=")
 		if !ok {

@@ -40,8 +40,8 @@ type Server struct {
 	http     *http.Server
 	served   chan error
 
-	mu     sync.Mutex // one collection at a time
-	size   int // of the last one
+	mu   sync.Mutex // one collection at a time
+	size int        // of the last one
 }
 
 const (

@@ -6,11 +6,16 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"rocketmq-go/broker/metrics"
 	"rocketmq-go/remoting"
+	"rocketmq-go/telemetry/logs"
 	"rocketmq-go/telemetry/metric"
 )
+
+// logOf is the log of a part whose lines go into a file of their own, as in Java.
+func (b *Broker) logOf(file string) *slog.Logger { return b.log.With(logs.File, file) }
 
 // observe is who is told of each answer: nobody if nobody can ask.
 func (b *Broker) observe() func(remoting.Observation) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the rocketmq-go authors.
 
-package metrics
+// Package observe counts the requests that a server answers, and how long that takes.
+package observe
 
 import (
 	"maps"
@@ -63,13 +64,16 @@ func (r *Requests) add(key rpcKey) *metric.Histogram {
 	return h
 }
 
-// Collect writes a histogram for each kind of answer.
-func (r *Requests) Collect(w *metric.Writer) {
+// Latency is the name under which Java's broker tells of it.
+const Latency = "rocketmq_rpc_latency_milliseconds"
+
+// Collect writes a histogram for each kind of answer under a name.
+func (r *Requests) Collect(w *metric.Writer, as string) {
 	seen := r.seen.Load()
 	if seen == nil {
 		return
 	}
-	f := w.Histogram("rocketmq_rpc_latency_milliseconds", "How long requests took until they were answered.")
+	f := w.Histogram(as, "How long requests took until they were answered.")
 	for key, h := range *seen {
 		result := "success"
 		if key.oneway {
