@@ -245,7 +245,7 @@ func TestRecallAsJava(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const want = "TIMER_DEL_UNIQKEY=GTimer+" + id + " REAL_TOPIC=GTimer BORN_TIMESTAMP=1795988060557 TIMER_DELIVER_MS=1795988120001 " +
+		const want = "TIMER_DEL_UNIQKEY=GTimer+" + id + " REAL_TOPIC=GTimer BORN_TIMESTAMP=1795988060557 TRACE_CONTEXT= TIMER_DELIVER_MS=1795988120001 " +
 			"UNIQ_KEY=" + id + " PGROUP=gold_producer TAGS=_RECALL_TAG_ TIMER_OUT_MS=1795988120000 REAL_QID=0 "
 		if got := strings.NewReplacer("\x01", "=", "\x02", " ").Replace(string(m.Properties)); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

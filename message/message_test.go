@@ -124,12 +124,12 @@ func TestProperties(t *testing.T) {
 func TestRebuildAsJava(t *testing.T) {
 	in := "KEYS\x01l0\x02UNIQ_KEY\x017F0000010000000B0000000000000075\x02z\x011\x02WAIT\x01true\x02INNER_MULTI_DISPATCH\x01%LMQ%a\x02"
 	offset := [2]string{PropMultiQueueOffset, "0"}
-	got := string(Rebuild([]byte(in), Java49, offset, [2]string{PropWait, ""}))
+	got := string(Rebuild([]byte(in), Java49, offset, [2]string{PropWait, Removed}))
 	want := "KEYS\x01l0\x02z\x011\x02UNIQ_KEY\x017F0000010000000B0000000000000075\x02INNER_MULTI_DISPATCH\x01%LMQ%a\x02INNER_MULTI_QUEUE_OFFSET\x010"
 	if got != want {
 		t.Errorf("4.9 %q", got)
 	}
-	got = string(Rebuild([]byte(in), Java5, offset, [2]string{PropWait, ""}))
+	got = string(Rebuild([]byte(in), Java5, offset, [2]string{PropWait, Removed}))
 	want = "UNIQ_KEY\x017F0000010000000B0000000000000075\x02INNER_MULTI_QUEUE_OFFSET\x010\x02KEYS\x01l0\x02INNER_MULTI_DISPATCH\x01%LMQ%a\x02z\x011\x02"
 	if got != want {
 		t.Errorf("5.x %q", got)

@@ -132,7 +132,10 @@ const (
 	Java49                // default HashMap, no separator after the last pair
 )
 
-// Rebuild decodes a property string, applies the changes (an empty value removes the name) and writes it again as a Java
+// Removed is the value of a change that removes a property: no property can have it.
+const Removed = "\x02"
+
+// Rebuild decodes a property string, applies the changes and writes it again as a Java
 // broker of the dialect would: in HashMap order.
 func Rebuild(encoded []byte, d Dialect, changes ...[2]string) []byte {
 	values := make(map[string]string, 16)
@@ -156,7 +159,7 @@ func Rebuild(encoded []byte, d Dialect, changes ...[2]string) []byte {
 	javahash.SortHashMap(names, javahash.String, capacity)
 	out := make([]byte, 0, len(encoded)+64)
 	for _, name := range names {
-		if values[name] != "" {
+		if values[name] != Removed {
 			out = AppendProperty(out, name, values[name])
 		}
 	}

@@ -33,6 +33,7 @@ type multiPut struct {
 
 func (s *Store) prepareMulti(m *message.Message, names []byte) (*multiPut, error) {
 	p := &multiPut{m: m}
+	names = bytes.TrimRight(names, ",") // as Java's split
 	for name := range strings.SplitSeq(string(names), ",") {
 		q, err := s.multiQueue(name, m.QueueID)
 		if err != nil {
@@ -74,7 +75,7 @@ func (p *multiPut) properties(s *Store) []byte {
 	}
 	changes := [][2]string{{message.PropMultiQueueOffset, string(offsets)}}
 	if s.cfg.Compat49 {
-		return message.Rebuild(p.m.Properties, message.Java49, append(changes, [2]string{message.PropWait, ""})...)
+		return message.Rebuild(p.m.Properties, message.Java49, append(changes, [2]string{message.PropWait, message.Removed})...)
 	}
 	return message.Rebuild(p.m.Properties, message.Java5, changes...)
 }

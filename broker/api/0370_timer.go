@@ -151,11 +151,12 @@ func (t *timers) startRecall(r *remoting.Request, call *recall) error {
 		{message.PropUniqKey, handle.uniqKey},
 		{put.PropTimerAt, handle.text},
 		{"BORN_TIMESTAMP", strconv.FormatInt(now, 10)},
-		{"PGROUP", h.ProducerGroup.V},
+		{"TRACE_CONTEXT", ""},
 	} {
-		if p[1] != "" {
-			e.Props.Set(p[0], p[1])
-		}
+		e.Props.Set(p[0], p[1])
+	}
+	if h.ProducerGroup.Set {
+		e.Props.Set("PGROUP", h.ProducerGroup.V)
 	}
 	if err := t.put.Put(e, func(result store.PutResult) {
 		if call.put(result) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +23,8 @@ type settings struct {
 	server, namesrvKind, brokerKind string
 	compat                          string
 	root, binary, work              string
+	extra                           map[string]string // keys of the broker
+	java                            []string          // options of Java
 }
 
 func (s *settings) complete() error {
@@ -158,6 +161,7 @@ func (c *cluster) configure(ctx context.Context, nsPort, brokerPort int) error {
 	if c.compat != "" {
 		ns["compatVersion"], broker["compatVersion"] = c.compat, c.compat
 	}
+	maps.Copy(broker, c.extra)
 	if c.namesrv, err = c.newServer(ctx, c.namesrvKind, "namesrv", nsDir, nsPort, "", ns); err != nil {
 		return err
 	}

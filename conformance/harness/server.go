@@ -92,7 +92,7 @@ func (c *cluster) newServer(ctx context.Context, kind, role, dir string, port in
 	if err := quietLogback(filepath.Join(dir, "conf")); err != nil {
 		return nil, err
 	}
-	s.argv = slices.Concat([]string{"java"}, apacheJava, []string{
+	s.argv = slices.Concat([]string{"java"}, apacheJava, c.java, []string{
 		apacheHeap[role], "-Duser.home=" + dir,
 		"-cp", filepath.Join(jars, "*"), apacheMain[role], "-c", conf,
 	})
