@@ -6,7 +6,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GOLDEN  ?= $(abspath ../shared/golden)
 
-.PHONY: build run test test-unit test-race lint golden bench conformance-go conformance-java conformance-mqadmin clean
+.PHONY: build run test test-unit test-race lint golden bench conformance-go conformance-java conformance-mqadmin conformance-mqadmin-apache clean
 
 build: ## the one static binary, bin/rocketmq
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/rocketmq ./cmd/rocketmq
@@ -39,6 +39,9 @@ conformance-go: build ## the official Go client as a black-box suite
 
 conformance-java: build
 	conformance/java.sh
+
+conformance-mqadmin-apache: ## our mqadmin on Apache's servers of 5.3.3
+	conformance/mqadmin-java.sh
 
 conformance-mqadmin: ## Java's mqadmin 5.3.3 and 4.9.7, compared with what it prints for Apache's servers
 	conformance/mqadmin.sh

@@ -96,7 +96,7 @@ func getControllerMetaData(c *Call) error {
 	c.field("controllerGroup", "\n#ControllerGroup\t%s", meta.Group.V)
 	c.field("controllerLeaderId", "\n#ControllerLeaderId\t%s", meta.ControllerLeaderID.V)
 	c.field("controllerLeaderAddress", "\n#ControllerLeaderAddress\t%s", meta.ControllerLeaderAddress.V)
-	for peer := range strings.SplitSeq(meta.Peers.V, ";") {
+	for _, peer := range split(meta.Peers.V) {
 		c.printf("\n#Peer:\t%s", peer)
 		c.add("peers", peer)
 	}

@@ -294,7 +294,7 @@ func (c *Call) track(m *received, group string, info *protocol.ClusterInfo) trac
 			return t
 		}
 	}
-	t.reason = err.Error()
+	t.reason, _, _ = strings.Cut(err.Error(), "\n")
 	var refusal *Refusal
 	if errors.As(err, &refusal) && refusal.Code == protocol.RespConsumerNotOnline {
 		t.kind, t.reason = "NOT_ONLINE", fmt.Sprintf("CODE:%d DESC:%s", refusal.Code, refusal.Remark)

@@ -86,15 +86,14 @@ func (c *Call) until(limit time.Duration, conditions ...condition) error {
 	c.ctx = ctx
 	defer func() { c.ctx = outer }()
 	began := time.Now()
+	var missing error
 	for {
-		var missing error
-		for _, holds := range conditions {
-			if missing = holds(); missing != nil {
-				break
-			}
-		}
-		if missing == nil {
+		reason := firstMissing(conditions)
+		if reason == nil {
 			return nil
+		}
+		if missing == nil || ctx.Err() == nil { // not what was cut off by the end
+			missing = reason
 		}
 		c.waiting(time.Since(began), missing)
 		if c.pause(pollEvery) != nil {
@@ -104,6 +103,15 @@ func (c *Call) until(limit time.Duration, conditions ...condition) error {
 			return fmt.Errorf("not within %v: %w", limit, missing)
 		}
 	}
+}
+
+func firstMissing(conditions []condition) error {
+	for _, holds := range conditions {
+		if err := holds(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Call) waiting(since time.Duration, missing error) {

@@ -28,12 +28,12 @@ func installation(t *testing.T) string {
 	return home
 }
 
-// TestScripts starts both servers with the scripts, through links and from elsewhere, and stops them with mqshutdown,
-// which sees only these two processes.
+// TestScripts starts both servers with the scripts, through links and from elsewhere, administers them, and stops them with
+// mqshutdown, which sees only these two processes.
 func TestScripts(t *testing.T) {
 	home := installation(t)
 	dir := t.TempDir()
-	for _, name := range []string{"mqnamesrv", "mqbroker"} {
+	for _, name := range []string{"mqnamesrv", "mqbroker", "mqadmin"} {
 		if err := os.Symlink(filepath.Join(home, "bin", name), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 	t.Setenv("NAMESRV_ADDR", addr)
 	b := script(t, dir, "boot success. serializeType=JSON and name server is "+addr, "mqbroker", "-c",
 		conf("broker.conf", "listenPort=0\nbrokerIP1=127.0.0.1\nstorePathRootDir="+dir+"/store\n"))
+	checkMQAdmin(t, dir)
 
 	fake := fmt.Sprintf("#!/bin/sh\necho ' %d %s/bin/rocketmq namesrv -c x'\necho ' %d %s/bin/rocketmq broker -c y'\necho ' 1 vi rocketmq broker'\n",
 		ns.cmd.Process.Pid, home, b.cmd.Process.Pid, home)

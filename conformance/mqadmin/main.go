@@ -6,6 +6,10 @@
 //
 //	mqadmin --version 5.3.3 --peer DIR --golden DIR
 //
+//	mqadmin --tool ours --namesrv ADDR --broker ADDR --controller ADDR --golden DIR
+//
+// The second form runs our own tool against servers that are there, such as Apache's. (Against ours it runs as a test.)
+//
 // peer is the folder of the recorder (run.py, which prepares a known state and runs the commands, and the configuration of
 // the recorded servers), golden the folder with one file per invocation. It fails for each difference that is not in the
 // list of known ones, and for each known one that is there no more.
@@ -23,11 +27,14 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"rocketmq-go/admin/mqadmin"
 )
 
 type settings struct {
 	version, peer, golden, jars, binary, known, work, results string
 	record                                                    bool
+	tool, namesrv, broker, controller                         string
 }
 
 func main() {
@@ -43,7 +50,19 @@ func main() {
 	flag.StringVar(&s.work, "work", "", "folder for stores and logs (default: a temporary one, removed after success)")
 	flag.StringVar(&s.results, "results", "", "compare the outputs in this folder instead of running anything")
 	flag.BoolVar(&s.record, "record", false, "write the differences of known invocations into the list")
+	flag.StringVar(&s.tool, "tool", "java", "java or ours")
+	flag.StringVar(&s.namesrv, "namesrv", "", "address of the name server for our tool")
+	flag.StringVar(&s.broker, "broker", "", "address of the broker for our tool")
+	flag.StringVar(&s.controller, "controller", "127.0.0.1:1", "address of the controller for our tool")
+	table := flag.String("table", "", "bring the table in this file up to date instead of running anything")
 	flag.Parse()
+	if *table != "" {
+		if err := writeTable(*table, s.known); err != nil {
+			fmt.Fprintln(os.Stderr, "mqadmin:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(ctx, s); err != nil {
 		fmt.Fprintln(os.Stderr, "mqadmin:", err)
 		os.Exit(1)
@@ -66,7 +85,9 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	results := filepath.Join(work, "out")
-	if err = collect(ctx, s, work, results); err == nil {
+	if s.tool == "ours" {
+		err = runOurs(ctx, s, work, results)
+	} else if err = collect(ctx, s, work, results); err == nil {
 		err = judge(s, results)
 	}
 	switch {
@@ -76,6 +97,34 @@ func run(ctx context.Context, s settings) error {
 		return os.RemoveAll(work)
 	}
 	return nil
+}
+
+// runOurs runs our tool against servers that are there.
+func runOurs(ctx context.Context, s settings, work, results string) error {
+	recorded, err := load(s.golden, s.version)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(results, 0o755); err != nil {
+		return err
+	}
+	known, err := filepath.Abs(s.known)
+	if err != nil {
+		return err
+	}
+	s.known = known
+	if err := os.Chdir(work); err != nil { // consumerStatus writes files here
+		return err
+	}
+	if code := mqadmin.Run(ctx, mqadmin.Env{Stdout: os.Stdout, Stderr: os.Stderr}, []string{"wait", "-b", brokerName, "-n", s.namesrv}); code != 0 {
+		return errors.New("the broker is not ready")
+	}
+	r := &ours{namesrv: s.namesrv, broker: s.broker, controller: s.controller, work: work, recorded: recorded, results: results}
+	got, err := r.run(ctx)
+	if err != nil {
+		return err
+	}
+	return compare(s, "ours-java", comparableAll(recorded), comparableAll(got))
 }
 
 // judge compares the outputs in a folder, or records their differences.
@@ -88,15 +137,21 @@ func judge(s settings, results string) error {
 	if err != nil {
 		return err
 	}
+	return compare(s, s.version, golden, got)
+}
+
+func compare(s settings, version string, golden, got map[string]*output) error {
 	known, err := readKnown(s.known)
 	if err != nil {
 		return err
 	}
 	if s.record {
-		known.record(s.version, golden, got)
-		return os.WriteFile(s.known, []byte(known.String()), 0o644)
+		known.record(version, golden, got)
+		if err := os.WriteFile(s.known, []byte(known.String()), 0o644); err != nil {
+			return err
+		}
 	}
-	return report(os.Stdout, s.version, golden, got, known)
+	return report(os.Stdout, version, golden, got, known)
 }
 
 // The scenario waits this long before the commands begin. Java's clients store their offsets ten seconds after their start

@@ -5,11 +5,10 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,32 +17,6 @@ import (
 	"rocketmq-go/compat/properties"
 	"rocketmq-go/rocketmqtest"
 )
-
-// recordings are the outputs of Java's mqadmin 5.3.3 on Apache's 5.3.3.
-func recordings(t *testing.T) map[string]*output {
-	t.Helper()
-	f, err := os.Open("testdata/recorded-5.3.3.txt.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]*output{}
-	for part := range strings.SplitSeq("\n"+string(text), "\n=== ") {
-		if name, body, ok := strings.Cut(part, "\n"); ok {
-			all[name] = parse(body)
-		}
-	}
-	delete(all, "")
-	return all
-}
 
 // brokerOptions are the recorded broker's configuration.
 func brokerOptions(t *testing.T, dir string) []rocketmqtest.Option {
@@ -78,7 +51,10 @@ func brokerOptions(t *testing.T, dir string) []rocketmqtest.Option {
 // Java's tool printed for Apache's. MQADMIN_RESULTS names a folder for the outputs; with MQADMIN_RECORD the lines of known
 // differences are written into the list.
 func TestOurs(t *testing.T) {
-	recorded := recordings(t)
+	recorded, err := recordings()
+	if err != nil {
+		t.Fatal(err)
+	}
 	list, err := filepath.Abs("../mqadmin-known.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -113,4 +89,29 @@ func TestOurs(t *testing.T) {
 			t.Errorf("%v\n%s", err, &w)
 		}
 	})
+}
+
+// TestTable wants docs/mqadmin.md to say what the lists say of our tool: go run ./conformance/mqadmin --table docs/mqadmin.md
+// What they say of Java's is looked at where Java runs.
+func TestTable(t *testing.T) {
+	recorded, err := recordings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := readKnown("../mqadmin-known.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../docs/mqadmin.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := withTable(string(text), tableText(recorded, known))
+	if err != nil {
+		t.Fatal(err)
+	}
+	javaColumn := regexp.MustCompile(`(?m)^(\| [^|]* \| [^|]* \|)[^|]*`)
+	if javaColumn.ReplaceAllString(string(text), "$1") != javaColumn.ReplaceAllString(want, "$1") {
+		t.Error("the table is not up to date: go run ./conformance/mqadmin --table docs/mqadmin.md")
+	}
 }

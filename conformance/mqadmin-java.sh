@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright the rocketmq-go authors.
+#
+# Our mqadmin against Apache's name server, broker and controller 5.3.3: what it prints is compared with what Java's
+# mqadmin printed for them. Needs JDK 17 or newer, Maven (for the jars, once) and Python 3, and the recorder and the
+# recordings beside this repository: ROCKETMQ_PEER and ROCKETMQ_GOLDEN name other places. Three minutes. Arguments go to
+# conformance/mqadmin, such as --record.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+peer=${ROCKETMQ_PEER:-../shared/peer}/mqadmin
+golden=${ROCKETMQ_GOLDEN:-../shared/golden}/mqadmin
+for tool in java python3 go; do
+  command -v "$tool" >/dev/null || { echo "conformance/mqadmin-java.sh: $tool is missing" >&2; exit 1; }
+done
+mkdir -p build/conformance
+go build -o build/conformance/mqadmin ./conformance/mqadmin
+base=$(python3 - <<'PY'
+import socket
+def free(p):
+    with socket.socket() as s:
+        try: s.bind(("127.0.0.1", p))
+        except OSError: return False
+        return True
+print(next(b for b in range(15000, 31000, 97) if all(free(b + i) for i in range(45))))
+PY
+)
+work=$(mktemp -d)
+trap 'python3 "$peer/run.py" cluster stop --work "$work"; rm -rf "$work"' EXIT
+python3 "$peer/run.py" cluster start --version 5.3.3 --work "$work" --port "$base"
+build/conformance/mqadmin --tool ours --namesrv "127.0.0.1:$base" --broker "127.0.0.1:$((base + 10))" \
+  --controller "127.0.0.1:$((base + 20))" --golden "$golden/5.3.3" "$@"
