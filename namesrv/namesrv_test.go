@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rocketmq-go/internal/replay"
@@ -155,23 +156,22 @@ func TestIncrementBeforeTheFirstRegistration(t *testing.T) {
 
 // U014: the close of an old connection is seen after the broker registered over a new one.
 func TestReconnectedBrokerStays(t *testing.T) {
-	s := start(t, "", namesrv.Options{})
-	old, now, client := s.connect(t), s.connect(t), s.connect(t)
-	old.register("b", 0, 1, twoTopics, nil)
-	now.register("b", 0, 1, twoTopics, nil)
-	old.Close()
-	for range 50 {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, "", namesrv.Options{})
+		old, now, client := s.connect(t), s.connect(t), s.connect(t)
+		old.register("b", 0, 1, twoTopics, nil)
+		now.register("b", 0, 1, twoTopics, nil)
+		old.Close()
+		synctest.Wait()
 		if got := client.route("T1"); got == "17" {
 			t.Fatal("the route disappeared")
 		}
-		time.Sleep(time.Millisecond)
-	}
-	now.Close()
-	for deadline := time.Now().Add(5 * time.Second); client.route("T1") != "17"; {
-		if time.Now().After(deadline) {
+		now.Close()
+		synctest.Wait()
+		if got := client.route("T1"); got != "17" {
 			t.Fatal("the route outlived the broker's connection")
 		}
-	}
+	})
 }
 
 // U018: a null key must never reach the brokers.

@@ -36,7 +36,7 @@ func continues(t *testing.T, release string) {
 		}
 		jars = filepath.Join(cache, "rocketmq-go", "apache")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
 	store := filepath.Join(dir, "store")
@@ -53,7 +53,7 @@ func continues(t *testing.T, release string) {
 		if err := c.heartbeat(ctx); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(20 * time.Second); ; {
+		for end := time.Now().Add(2 * time.Minute); ; {
 			if n := count(t, c.delivered(ctx)); n == committed || time.Now().After(end) {
 				t.Logf("%s: %d of %d delivered, %d questions", name, n, committed, c.asked.Load())
 				if n != committed {

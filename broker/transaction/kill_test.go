@@ -227,7 +227,7 @@ func TestKill(t *testing.T) {
 	var mu sync.Mutex
 	want := map[string]bool{} // acknowledged half messages that are to be committed
 	sent := 0
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	for round := range rounds {
 		b := startBroker(t, dir)
@@ -260,6 +260,12 @@ func TestKill(t *testing.T) {
 				}
 			}
 		})
+		// At any moment, when some messages are under way.
+		for begun := false; !begun && ctx.Err() == nil; time.Sleep(time.Millisecond) {
+			mu.Lock()
+			begun = sent >= 20*(round+1)
+			mu.Unlock()
+		}
 		time.Sleep(time.Duration(200+rand.IntN(500)) * time.Millisecond)
 		if round%3 == 2 { // a clean stop among the others
 			close(stop)
