@@ -28,7 +28,7 @@ func TestKilledWhileMessagesWait(t *testing.T) {
 	settings := []string{
 		"brokerName=b1", "brokerIP1=127.0.0.1", "bindAddress=127.0.0.1", "storePathRootDir=" + dir + "/store",
 		"mappedFileSizeCommitLog=4194304", "mappedFileSizeConsumeQueue=60000", "maxIndexNum=20000", "maxHashSlotNum=5000",
-		"messageDelayLevel=1s 2s 3s", "flushDelayOffsetInterval=100",
+		"messageDelayLevel=1s 2s 3s", "flushDelayOffsetInterval=100", "flushConsumerOffsetInterval=100",
 	}
 	b := startServer(t, "broker", "-n", ns.at.Namesrv, "-c", confFile(t, dir, "broker.conf", append(settings, "listenPort=0")...))
 	confFile(t, dir, "broker.conf", append(settings, "listenPort="+b.at.Broker[strings.LastIndex(b.at.Broker, ":")+1:])...)
@@ -90,6 +90,35 @@ func TestKilledWhileMessagesWait(t *testing.T) {
 				}
 				delete(waiting, string(m.Body))
 			}
+		}
+	}
+	// U056 (R#3503): offsets that were written before a kill are there after it.
+	for i, q := range queues {
+		if err := c.Commit(t.Context(), "G", "Late", q, next[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	offsets := filepath.Join(dir, "store", "config", "consumerOffset.json")
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		text, _ := os.ReadFile(offsets)
+		written := 0
+		for i, q := range queues {
+			if strings.Contains(string(text), fmt.Sprintf("%d:%d", q.ID, next[i])) {
+				written++
+			}
+		}
+		if written == len(queues) {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the offsets are not written")
+		}
+	}
+	_ = b.end(syscall.SIGKILL)
+	b.start()
+	for i, q := range queues {
+		if offset, ok, err := c.Offset(t.Context(), "G", "Late", q); err != nil || !ok || offset != next[i] {
+			t.Errorf("queue %d: offset %d %v %v instead of %d", i, offset, ok, err, next[i])
 		}
 	}
 	t.Logf("%d messages acknowledged, %d lost, %d more came", sent, len(waiting), twice)
