@@ -10,7 +10,7 @@ import "bytes"
 // dispatched again.
 func (q *Queue) Rewind(phy int64) (changed bool, err error) {
 	if q.maxPhy.Load() > phy {
-		if err := q.Truncate(phy); err != nil {
+		if err := q.truncate(phy, true); err != nil {
 			return false, err
 		}
 		changed = true

@@ -123,7 +123,10 @@ func (q *Queue) LastUnit() (Unit, bool) {
 
 // Truncate drops the units of records that begin at phyEnd or behind it, for a log that ends there. What they leave
 // behind in the file is cleared, so that no later recovery sees them again.
-func (q *Queue) Truncate(phyEnd int64) error {
+func (q *Queue) Truncate(phyEnd int64) error { return q.truncate(phyEnd, false) }
+
+// truncate is Truncate. An only file stays if it is to be filled again.
+func (q *Queue) truncate(phyEnd int64, refill bool) error {
 	for files := q.seq.Files(); len(files) > 0; files = q.seq.Files() {
 		f := files[len(files)-1]
 		first := f.Base() / q.unit
@@ -138,7 +141,7 @@ func (q *Queue) Truncate(phyEnd int64) error {
 		}
 		q.end = keep
 		// an only file that does not begin at 0 stays: it remembers the queue offset
-		if keep > first || len(files) == 1 && first > 0 {
+		if keep > first || len(files) == 1 && (first > 0 || refill) {
 			break
 		}
 		if err := q.seq.Remove(f); err != nil {

@@ -55,7 +55,14 @@ type Syncer struct {
 	Disk Disk // nil: OS
 
 	mu    sync.Mutex
-	fresh map[string]bool
+	fresh map[string]*freshDir
+}
+
+// freshDir is a directory with names that are not on disk.
+type freshDir struct {
+	mu    sync.Mutex // held while it is written to disk
+	done  bool
+	began bool // names that are made from now on need another one: guarded by the Syncer's lock
 }
 
 func (s *Syncer) disk() Disk {
@@ -95,10 +102,13 @@ func (s *Syncer) MkdirAll(dir string) error {
 func (s *Syncer) Changed(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fresh == nil {
-		s.fresh = make(map[string]bool)
+	if d := s.fresh[dir]; d != nil && !d.began {
+		return
 	}
-	s.fresh[dir] = true
+	if s.fresh == nil {
+		s.fresh = make(map[string]*freshDir)
+	}
+	s.fresh[dir] = new(freshDir)
 }
 
 // Removed is Changed and Names for a path that is gone: nothing that is done later is on disk without it.
@@ -108,16 +118,42 @@ func (s *Syncer) Removed(path string) error {
 	return s.Names(dir)
 }
 
-// Names makes the names in a directory durable, its own name, and so on, up to a directory in which nothing changed.
+// Names makes the names in a directory durable, its own name, and so on.
 func (s *Syncer) Names(dir string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock() // to the end: whoever finds a directory unchanged relies on it being on disk
-	for s.fresh[dir] {
-		if err := s.disk().SyncDir(dir); err != nil && !os.IsNotExist(err) {
-			return err
+	for {
+		s.mu.Lock()
+		d := s.fresh[dir]
+		s.mu.Unlock()
+		if d != nil {
+			if err := s.names(dir, d); err != nil {
+				return err
+			}
 		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return nil
+		}
+		dir = parent
+	}
+}
+
+func (s *Syncer) names(dir string, d *freshDir) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.done {
+		return nil
+	}
+	s.mu.Lock()
+	d.began = true
+	s.mu.Unlock()
+	if err := s.disk().SyncDir(dir); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	d.done = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fresh[dir] == d {
 		delete(s.fresh, dir)
-		dir = filepath.Dir(dir)
 	}
 	return nil
 }
