@@ -164,6 +164,8 @@ func (s *Store) recover() error {
 			if err := q.Truncate(res.End); err != nil {
 				return err
 			}
+			q.NotSynced()
+			s.upkeep.note(q)
 		}
 	}
 	if err := s.cl.SetEnd(res.End); err != nil {
@@ -177,7 +179,7 @@ func (s *Store) recover() error {
 	}
 	if durable.queues > res.End { // its units are gone with the end of the log
 		s.cp.safe.Store(res.End)
-		s.upkeep.reach(mark{res.End, s.cp.logics.Load()})
+		s.upkeep.cut(mark{res.End, s.cp.logics.Load()})
 	}
 	d.pos.Store(res.End)
 	d.upTo = res.End

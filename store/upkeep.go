@@ -71,6 +71,16 @@ func (u *upkeep) reach(m mark) {
 	u.mu.Unlock()
 }
 
+// cut says that the log ends at a place: more cannot be on disk.
+func (u *upkeep) cut(m mark) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.at = m.before(u.at)
+	for _, q := range u.queues {
+		q.since = m.before(q.since)
+	}
+}
+
 func (u *upkeep) run() {
 	defer u.done.Done()
 	for {
