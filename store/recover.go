@@ -251,6 +251,13 @@ func (s *Store) startAfterCrash(maxPhy int64) int64 {
 	if found != (places{}) {
 		limit = min(limit, found.log, found.queues)
 	}
+	if s.cfg.IndexSafe && s.ix != nil && s.powerLost() {
+		end := int64(0)
+		if headers := s.ix.Headers(); len(headers) > 0 {
+			end = headers[len(headers)-1].EndPhyOffset
+		}
+		limit = min(limit, end)
+	}
 	for i := len(files) - 1; i >= 0; i-- {
 		if files[i].Base() > limit {
 			continue
