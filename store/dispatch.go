@@ -225,7 +225,7 @@ func (d *dispatcher) visit(off int64, r *message.Record, _ []byte) error {
 	var q *queue
 	var err error
 	if d.s.gone.has(r.Topic, off) { // the record may belong to further queues
-		q = &queue{topic: topic, id: r.QueueID}
+		q = &queue{Queue: new(consumequeue.Queue), topic: topic, id: r.QueueID}
 		q.deleted.Store(true)
 	} else if q, err = d.s.queueFor(topic, r.QueueID); err != nil {
 		return err
