@@ -90,7 +90,7 @@ func WithPoison() Option { return func(o *options) { o.poison = true } }
 const (
 	pipeNamesrv = "127.0.0.1:9876"
 	pipeBroker  = "127.0.0.1:10911"
-	stopTimeout = 10 * time.Second
+	stopTimeout = time.Minute
 )
 
 // Start runs a cluster until the test ends. It ends the test if that fails.

@@ -235,6 +235,9 @@ func TestKill(t *testing.T) {
 		if err := c.heartbeat(ctx); err != nil {
 			t.Fatal(err)
 		}
+		mu.Lock()
+		before := sent
+		mu.Unlock()
 		var producing sync.WaitGroup
 		stop := make(chan struct{})
 		producing.Go(func() {
@@ -263,7 +266,7 @@ func TestKill(t *testing.T) {
 		// At any moment, when some messages are under way.
 		for begun := false; !begun && ctx.Err() == nil; time.Sleep(time.Millisecond) {
 			mu.Lock()
-			begun = sent >= 20*(round+1)
+			begun = sent >= before+20
 			mu.Unlock()
 		}
 		time.Sleep(time.Duration(200+rand.IntN(500)) * time.Millisecond)
