@@ -135,6 +135,16 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
+// BenchmarkSendObserved is what metrics cost a send: off and on must not differ by more than the runs of each do.
+func BenchmarkSendObserved(b *testing.B) {
+	for _, exporter := range []string{"DISABLE", "PROM"} {
+		b.Run(exporter, func(b *testing.B) {
+			opts := []rocketmqtest.Option{rocketmqtest.WithPipe(), rocketmqtest.WithConfig("metricsExporterType", exporter)}
+			benchmark(b, opts, func(b *testing.B, w *wire) { drive(b, w, sendFrame("T", 1024), 64) })
+		})
+	}
+}
+
 // BenchmarkPull reads 32 messages of 1 KiB per operation.
 func BenchmarkPull(b *testing.B) {
 	for _, over := range []struct {
