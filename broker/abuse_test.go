@@ -225,7 +225,7 @@ func TestAnswersFitIntoAFrame(t *testing.T) {
 			batch = append(batch, &client.Message{Topic: "T", Body: []byte("x"), Queue: queue(mq, 0)})
 		}
 		for range 4 {
-			if _, err := c.SendBatch(context.Background(), batch); err != nil {
+			if _, err := c.SendBatch(context.Background(), "", batch); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -110,7 +110,7 @@ func TestFilterThatMatchesNothing(t *testing.T) {
 			batch = append(batch, &client.Message{Topic: "T", Body: []byte("x"), Tags: "A", Queue: queue(mq, 0)})
 		}
 		for range messages / len(batch) {
-			if _, err := c.SendBatch(context.Background(), batch); err != nil {
+			if _, err := c.SendBatch(context.Background(), "", batch); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -321,7 +321,7 @@ func (s *story) batch(a args) string {
 	for _, body := range a.plain[1:] {
 		list = append(list, &client.Message{Topic: a.plain[0], Body: []byte(body), Queue: &q})
 	}
-	sent, err := s.c.SendBatch(s.ctx(), list)
+	sent, err := s.c.SendBatch(s.ctx(), a.take("id", ""), list)
 	if err != nil {
 		return result(err, "")
 	}

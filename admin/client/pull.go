@@ -6,6 +6,7 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"rocketmq-go/compat/fastjson"
@@ -85,7 +86,13 @@ func (c *Client) Pull(ctx context.Context, r PullRequest) (*Pulled, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Messages = append(p.Messages, m)
+		n := len(p.Messages)
+		p.Messages = message.AppendUnwrapped(p.Messages, m)
+		if m.SysFlag&message.SysInnerBatch != 0 { // a batch may begin before what was asked for
+			for n < len(p.Messages) && p.Messages[n].QueueOffset < r.Offset {
+				p.Messages = slices.Delete(p.Messages, n, n+1)
+			}
+		}
 		body = body[m.Size:]
 	}
 	return p, nil

@@ -70,8 +70,9 @@ func (c *Client) Send(ctx context.Context, m *Message) (*Sent, error) {
 }
 
 // SendBatch stores several messages of one topic in one request, in one queue. Sent tells of the first; its OffsetID
-// names all of them, separated by commas.
-func (c *Client) SendBatch(ctx context.Context, messages []*Message) (*Sent, error) {
+// names all of them, separated by commas. A batch with an id of its own is one record in a batch queue; for other topics
+// it becomes the unique id of all its messages.
+func (c *Client) SendBatch(ctx context.Context, id string, messages []*Message) (*Sent, error) {
 	if len(messages) == 0 {
 		return nil, protocol.Errorf(protocol.RespMessageIllegal, "a batch of no messages")
 	}
@@ -80,7 +81,11 @@ func (c *Client) SendBatch(ctx context.Context, messages []*Message) (*Sent, err
 		body = message.AppendBatchEntry(body, m.Flag, m.Body, []byte(m.properties()))
 	}
 	first := messages[0]
-	return c.send(ctx, protocol.ReqSendBatchMessage, &Message{Topic: first.Topic, Queue: first.Queue}, body, true)
+	batch := &Message{Topic: first.Topic, Queue: first.Queue}
+	if id != "" {
+		batch.Properties = map[string]string{message.PropUniqKey: id}
+	}
+	return c.send(ctx, protocol.ReqSendBatchMessage, batch, body, true)
 }
 
 func (c *Client) send(ctx context.Context, code int32, m *Message, body []byte, batch bool) (*Sent, error) {
