@@ -4,6 +4,7 @@
 package broker
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"strconv"
@@ -84,6 +85,15 @@ func (b *Broker) idHost() netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 0, 0, 1})
 }
 
+// dial is how connections to name servers are opened; nil: as usual. Hosts are resolved at each connect.
+func (b *Broker) dial() func(ctx context.Context, addr string) (net.Conn, error) {
+	if b.o.Dial != nil || b.o.Resolver == nil {
+		return b.o.Dial
+	}
+	d := &net.Dialer{KeepAlive: -1, Resolver: b.o.Resolver}
+	return func(ctx context.Context, addr string) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
+}
+
 // registration tells the registrar who it registers.
 func (b *Broker) registration() registration.Options {
 	return registration.Options{
@@ -99,7 +109,7 @@ func (b *Broker) registration() registration.Options {
 				HAAddress: func(local string) string { return b.registered(v.BrokerIP2, local, v.Store.HaListenPort) },
 			}
 		},
-		Servers: b.nameServers,
+		Servers: b.discovery.Servers,
 		Topics:  b.topics.Body,
 		Order:   b.topics.SetOrder,
 		Period:  func() time.Duration { return config.Millis(b.values().RegisterNameServerPeriod) },

@@ -16,7 +16,7 @@ func (b *Broker) openAssignment() (err error) {
 		return nil
 	}
 	routes := &assignment.Routes{
-		Servers: b.nameServers,
+		Servers: b.discovery.Servers,
 		Call: func(ctx context.Context, addr string, c *protocol.Command) (*protocol.Command, error) {
 			return b.client.Call(ctx, addr, c)
 		},

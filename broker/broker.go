@@ -66,6 +66,8 @@ type Options struct {
 	NoListen bool
 	// Dial opens connections to name servers; nil: over TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Resolver finds the addresses of name servers, at each connect; nil: the system's.
+	Resolver *net.Resolver
 	// Poison overwrites each request's memory when it has been handled, for tests.
 	Poison bool
 }
@@ -102,6 +104,7 @@ type Broker struct {
 	table        *api.Table
 	server       *remoting.Server
 	client       *remoting.Client
+	discovery    *registration.Discovery
 	registrar    *registration.Registrar
 
 	arrivals atomic.Pointer[func(store.Arrival)] // who is told of arrivals, once everything is there
@@ -194,6 +197,9 @@ func (b *Broker) open() error {
 	b.replies = reply.New(reply.Options{
 		Channel: b.producers.ChannelByClient, Limit: func() int { return b.values().ReplyThreadPoolQueueCapacity }, Log: b.log,
 	})
+	b.discovery = registration.NewDiscovery(registration.DiscoveryOptions{
+		Sources: b.nameServers, Resolver: b.o.Resolver, Changed: func() { b.registrar.Refresh() }, Log: b.logOf("remoting"),
+	})
 	if err := b.openAssignment(); err != nil {
 		return err
 	}
@@ -218,7 +224,7 @@ func (b *Broker) open() error {
 	b.arrivals.Store(&arrived)
 	b.server = remoting.NewServer(b.serverConfig(v))
 	b.client = remoting.NewClient(remoting.ClientConfig{
-		Version: b.profile.Version, Dial: b.o.Dial, TLS: b.o.ClientTLS, ConnectTimeout: config.Millis(v.Client.ConnectTimeoutMillis),
+		Version: b.profile.Version, Dial: b.dial(), TLS: b.o.ClientTLS, ConnectTimeout: config.Millis(v.Client.ConnectTimeoutMillis),
 		MaxBackoff: 500 * time.Millisecond, Log: b.logOf("remoting"),
 	})
 	b.registrar = registration.New(b.registration())

@@ -62,10 +62,12 @@ func (b *Broker) Start(ctx context.Context) error {
 func (b *Broker) register(ctx context.Context) {
 	running, stop := context.WithCancel(context.Background())
 	b.stopRegistrar = stop
-	b.registrar.Start(running)
-	b.registering.Go(func() { _ = b.registrar.Run(running) })
 	wait, cancel := context.WithTimeout(ctx, registerWait)
 	defer cancel()
+	b.discovery.Look(wait)
+	b.registering.Go(func() { _ = b.discovery.Run(running) })
+	b.registrar.Start(running)
+	b.registering.Go(func() { _ = b.registrar.Run(running) })
 	b.registrar.Wait(wait)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"rocketmq-go/broker/registration"
 	"rocketmq-go/broker/transaction"
 	"rocketmq-go/config"
 	"rocketmq-go/store"
@@ -100,15 +101,18 @@ func paths(list, separator string) []string {
 	return out
 }
 
-// nameServers are the addresses that namesrvAddr lists.
-func (b *Broker) nameServers() []string {
-	var list []string
-	for addr := range strings.SplitSeq(b.values().NamesrvAddr, ";") {
-		if addr = strings.TrimSpace(addr); addr != "" {
-			list = append(list, addr)
-		}
+// nameServers is what the configuration says of where the name servers are.
+func (b *Broker) nameServers() registration.Sources {
+	v := b.values()
+	s := registration.Sources{
+		List: strings.TrimSpace(v.NamesrvAddr), ByDNS: v.FetchNameSrvAddrByDnsLookup,
+		DNSInterval:           config.Millis(int64(v.UpdateNameServerAddrPeriod)),
+		AddressServerInterval: config.Millis(v.FetchNamesrvAddrInterval),
 	}
-	return list
+	if v.FetchNamesrvAddrByAddressServer {
+		s.AddressServer = registration.AddressServerURL(v.Own.RmqAddressServerDomain, v.Own.RmqAddressServerSubGroup)
+	}
+	return s
 }
 
 // transactionRules is what the configuration says of transactions.

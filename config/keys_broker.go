@@ -68,9 +68,9 @@ type BrokerConfig struct {
 	FlushConsumerOffsetHistoryInterval int `def:"60000" none:"unused in Java too"`
 	// Half messages answer NO_PERMISSION(16).
 	RejectTransactionMessage bool `def:"false" mark:"m"`
-	// Resolve the host of namesrvAddr repeatedly and use all addresses.
+	// Look the hosts of namesrvAddr up every UpdateNameServerAddrPeriod and use all their addresses.
 	FetchNameSrvAddrByDnsLookup bool `def:"false" v4:"!" mark:"m"`
-	// Fetch the name server list over HTTP from Own.RmqAddressServerDomain every FetchNamesrvAddrInterval.
+	// Without namesrvAddr: fetch the list over HTTP from Own.RmqAddressServerDomain every FetchNamesrvAddrInterval.
 	FetchNamesrvAddrByAddressServer bool `def:"false" mark:"m"`
 	// Shown by brokerStatus; there are no queues per kind of request.
 	SendThreadPoolQueueCapacity int `def:"10000" mark:"r"`
@@ -159,7 +159,7 @@ type BrokerConfig struct {
 	// ms, within 10000 and 60000.
 	RegisterNameServerPeriod int `def:"30000"`
 	// ms between two looks at the name server list (DNS or address server).
-	UpdateNameServerAddrPeriod int `def:"120000" v4:"!" later:"name server discovery"`
+	UpdateNameServerAddrPeriod int `def:"120000" v4:"!"`
 	// ms between two BROKER_HEARTBEAT(904).
 	BrokerHeartbeatInterval int `def:"1000" v4:"!" later:"slave acting master"`
 	// Told to the name server as heartbeatTimeoutMillis; otherwise it uses 120000.

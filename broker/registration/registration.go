@@ -110,7 +110,11 @@ func New(o Options) *Registrar {
 
 // Run keeps the broker registered until ctx ends.
 func (r *Registrar) Run(ctx context.Context) error {
-	defer r.running.Wait()
+	defer func() {
+		r.mu.Lock() // who reconciles now still starts goroutines
+		defer r.running.Wait()
+		r.mu.Unlock()
+	}()
 	r.Start(ctx)
 	check := time.NewTicker(minPeriod)
 	defer check.Stop()
@@ -137,11 +141,17 @@ func (r *Registrar) Start(ctx context.Context) {
 	}
 }
 
+// Refresh looks at once whether the list of name servers is another one; Run does so every 10 s.
+func (r *Registrar) Refresh() { r.reconcile() }
+
 // reconcile starts and ends the goroutines of name servers that came or went.
 func (r *Registrar) reconcile() {
 	want := r.o.Servers()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.ctx == nil || r.ctx.Err() != nil {
+		return
+	}
 	for addr, s := range r.servers {
 		if !slices.Contains(want, addr) {
 			s.stop()
