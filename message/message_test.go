@@ -285,6 +285,22 @@ func FuzzOffsetID(f *testing.F) {
 	})
 }
 
+// Until it is sealed a record begins with zeros, whatever was in its place: the end of a log.
+func TestSeal(t *testing.T) {
+	for _, topic := range []string{"T", strings.Repeat("t", 200)} {
+		m := &Message{Topic: topic, Body: []byte("body"), Properties: []byte("KEYS\x01k\x02")}
+		place := bytes.Repeat([]byte{0xFF}, 1000)
+		rec := AppendUnsealed(place[:0], m, BodyCRC(m.Body), Position{})
+		if !bytes.Equal(rec[:8], make([]byte, 8)) {
+			t.Errorf("begins with % x", rec[:8])
+		}
+		Seal(rec, topic)
+		if r, err := ParseRecord(rec); err != nil || string(r.Topic) != topic || int(r.Size) != len(rec) {
+			t.Errorf("%+v %v", r, err)
+		}
+	}
+}
+
 func BenchmarkAppendRecord(b *testing.B) {
 	m := sample()
 	m.Body = make([]byte, 1024)

@@ -104,14 +104,27 @@ type Position struct {
 // AppendRecord encodes m behind dst. bodyCRC is BodyCRC(m.Body), computed by the caller outside of any lock; the address
 // family bits of SysFlag are set from the hosts. It does not check lengths: see MaxTopic, MaxProperties.
 func AppendRecord(dst []byte, m *Message, bodyCRC int32, p Position) []byte {
-	be := binary.BigEndian
-	v2 := len(m.Topic) > MaxTopicV1
+	at := len(dst)
+	dst = AppendUnsealed(dst, m, bodyCRC, p)
+	Seal(dst[at:], m.Topic)
+	return dst
+}
+
+// Seal makes what AppendUnsealed wrote a record of a topic: it puts size and magic code in front. A process that is killed
+// before leaves no record; one that began with them might leave a record without its properties, which the body's CRC does
+// not tell.
+func Seal(rec []byte, topic string) {
 	magic := uint32(MagicV1)
-	if v2 {
+	if len(topic) > MaxTopicV1 {
 		magic = MagicV2
 	}
-	dst = be.AppendUint32(dst, uint32(RecordSize(m, len(m.Properties))))
-	dst = be.AppendUint32(dst, magic)
+	binary.BigEndian.PutUint64(rec, uint64(len(rec))<<32|uint64(magic))
+}
+
+// AppendUnsealed is AppendRecord without Seal: eight zeros in front.
+func AppendUnsealed(dst []byte, m *Message, bodyCRC int32, p Position) []byte {
+	be := binary.BigEndian
+	dst = be.AppendUint64(dst, 0)
 	dst = be.AppendUint32(dst, uint32(bodyCRC))
 	dst = be.AppendUint32(dst, uint32(m.QueueID))
 	dst = be.AppendUint32(dst, uint32(m.Flag))
@@ -127,7 +140,7 @@ func AppendRecord(dst []byte, m *Message, bodyCRC int32, p Position) []byte {
 	dst = be.AppendUint64(dst, uint64(m.PreparedTransactionOffset))
 	dst = be.AppendUint32(dst, uint32(len(m.Body)))
 	dst = append(dst, m.Body...)
-	if v2 {
+	if len(m.Topic) > MaxTopicV1 {
 		dst = be.AppendUint16(dst, uint16(len(m.Topic)))
 	} else {
 		dst = append(dst, byte(len(m.Topic)))

@@ -268,6 +268,13 @@ func checkAcks(t *testing.T, s *store.Store, acks []ack) {
 	}
 }
 
+// endsBatch tells whether a message is the last of its batch, or in none: see runChild and putBatch.
+func endsBatch(seed uint64) bool {
+	const workers = 1<<24 - 1
+	number := (seed & workers) % 10
+	return number == 0 || number == 2+(seed-number)/10%8
+}
+
 // checkConsistent walks the log and holds queues and index against it: each record has its units, queues have no others,
 // and each key finds its message once.
 func checkConsistent(t *testing.T, s *store.Store) (records int) {
@@ -277,6 +284,7 @@ func checkConsistent(t *testing.T, s *store.Store) (records int) {
 		id    int32
 	}
 	units := make(map[place]int64)
+	last := ""
 	expect := func(topic string, id int32, offset int64, r *message.Record) {
 		u, ok := s.Unit(topic, id, offset)
 		tags := message.TagsCode(message.ScanKnown(r.Properties).Tags)
@@ -293,6 +301,9 @@ func checkConsistent(t *testing.T, s *store.Store) (records int) {
 		known := message.ScanKnown(r.Properties)
 		if off != r.PhyOffset {
 			t.Fatalf("record at %d says %d", off, r.PhyOffset)
+		}
+		if last = string(known.UniqKey); last == "" {
+			t.Fatalf("record at %d is written in part", off)
 		}
 		expect(string(r.Topic), r.QueueID, r.QueueOffset, r)
 		if len(known.MultiQueueOffset) > 0 {
@@ -313,6 +324,9 @@ func checkConsistent(t *testing.T, s *store.Store) (records int) {
 	})
 	if err != nil || res.Stop != "" || res.End != cl.End() {
 		t.Fatalf("log ends at %d: %+v, %v", cl.End(), res, err)
+	}
+	if seed, _ := strconv.ParseUint(last, 10, 64); !endsBatch(seed) {
+		t.Fatalf("the log ends in the middle of a batch, with message %d", seed)
 	}
 	for _, q := range s.QueueInfos() {
 		if got := units[place{q.Topic, q.QueueID}]; got != q.Max-q.Min || q.Min != 0 && s.MinPhyOffset() == 0 {

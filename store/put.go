@@ -175,6 +175,7 @@ func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, count int16,
 		pos.QueueOffset = q.next
 	}
 	s.encode(dst, &one, bodyCRC, pos)
+	s.seal(dst, m.Topic)
 	s.cl.Commit(size)
 	if queued {
 		q.next += int64(count)
@@ -228,12 +229,16 @@ func (s *Store) withCRCRoom(props []byte, scratch *[]byte) []byte {
 	return out
 }
 
-// encode writes the record into its final place.
+// encode writes the record into its final place, for seal to make it valid.
 func (s *Store) encode(dst []byte, m *message.Message, bodyCRC int32, pos message.Position) {
-	rec := message.AppendRecord(dst[:0], m, bodyCRC, pos)
+	rec := message.AppendUnsealed(dst[:0], m, bodyCRC, pos)
 	if len(rec) != len(dst) {
 		panic(fmt.Sprintf("store: record of %d bytes, %d were reserved", len(rec), len(dst)))
 	}
+}
+
+func (s *Store) seal(rec []byte, topic string) {
+	message.Seal(rec, topic)
 	if s.cfg.AppendPropCRC && !s.cfg.Compat49 {
 		message.PutRecordCRC(rec)
 	}

@@ -6,6 +6,7 @@ package store
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"rocketmq-go/message"
 )
@@ -115,24 +116,30 @@ func (s *Store) appendBatch(m *message.Message, q *queue, b *batch) (res PutResu
 	}
 	now := s.cfg.Now().UnixMilli()
 	s.cl.Holding(now)
-	dst, phyOffset, err := s.cl.Reserve(b.size)
+	all, phyOffset, err := s.cl.Reserve(b.size)
 	if err != nil {
 		return res, err
 	}
+	dst := all
 	res = PutResult{
 		PhyOffset: phyOffset, Size: int32(b.size), QueueOffset: q.next, StoreTime: now, Messages: len(b.entries),
 		Offsets: make([]int64, 0, len(b.entries)),
 	}
 	e := message.ScanBatch(m.Body)
-	for i := range b.entries {
+	for i, x := range b.entries {
 		e.Next()
-		one, n := b.record(s, m, &e), b.entries[i].size
-		s.encode(dst[:n:n], &one, b.entries[i].bodyCRC, message.Position{
+		one := b.record(s, m, &e)
+		s.encode(dst[:x.size:x.size], &one, x.bodyCRC, message.Position{
 			QueueOffset: q.next + int64(i), PhyOffset: phyOffset, StoreTimestamp: now,
 		})
 		res.Offsets = append(res.Offsets, phyOffset)
-		phyOffset += int64(n)
-		dst = dst[n:]
+		phyOffset += int64(x.size)
+		dst = dst[x.size:]
+	}
+	// the first one last: a killed process leaves the whole batch or nothing
+	for i, x := range slices.Backward(b.entries) {
+		at := res.Offsets[i] - res.PhyOffset
+		s.seal(all[at:at+int64(x.size)], m.Topic)
 	}
 	s.cl.Commit(b.size)
 	for i, x := range b.entries {
