@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -94,8 +95,30 @@ func BenchmarkPutBatch32(b *testing.B) {
 	cpu(b, start)
 }
 
+// BenchmarkPutSyncFlush is to be held against "device", which is all that one sender at a time can have: the disk's own
+// fdatasync behind each KiB. With several senders one fdatasync serves many.
 func BenchmarkPutSyncFlush(b *testing.B) {
-	for _, inFlight := range []int{1, 64} {
+	b.Run("device", func(b *testing.B) {
+		f, err := os.Create(filepath.Join(b.TempDir(), "file"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer f.Close()
+		if err := unix.Fallocate(int(f.Fd()), 0, 0, 64<<20); err != nil {
+			b.Fatal(err)
+		}
+		record := make([]byte, 1200)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if _, err := f.WriteAt(record, int64(i*len(record)%(63<<20))); err != nil {
+				b.Fatal(err)
+			}
+			if err := unix.Fdatasync(int(f.Fd())); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, inFlight := range []int{1, 64, 1024} {
 		b.Run(fmt.Sprint(inFlight), func(b *testing.B) {
 			cfg := benchConfig(b)
 			cfg.SyncFlush = true
@@ -142,6 +165,50 @@ func BenchmarkGetHot(b *testing.B) {
 	cpu(b, start)
 }
 
+// BenchmarkGetCold reads 32 messages a time that are not in memory: each time other ones, and all are dropped from the
+// page cache before they come again.
+func BenchmarkGetCold(b *testing.B) {
+	cfg := benchConfig(b)
+	s := openTest(b, cfg)
+	const queues, n = 8, 160000
+	for i := range n {
+		put(b, s, newMessage("Bench", int32(i%queues), strings.Repeat("x", 1024), benchProps))
+	}
+	visible(b, s)
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	s = openTest(b, cfg)
+	drop := func() {
+		f, err := os.Open(s.cl.Sequence().Files()[0].Path())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer f.Close()
+		if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+			b.Fatal(err)
+		}
+	}
+	dst := make([]byte, 0, 1<<20)
+	const windows = n / queues / 64 // the newest half of the log is taken to be in memory
+	b.ReportAllocs()
+	b.ResetTimer()
+	start := cpuTime()
+	for i := range b.N {
+		if i%(windows*queues) == 0 {
+			b.StopTimer()
+			drop()
+			b.StartTimer()
+		}
+		at := i / queues % windows * 97 % windows
+		buf, res := s.Get(dst, GetRequest{Topic: "Bench", QueueID: int32(i % queues), Offset: int64(at * 32), MaxCount: 32})
+		if res.Count == 0 || len(buf) == 0 {
+			b.Fatalf("%+v", res)
+		}
+	}
+	cpu(b, start)
+}
+
 func BenchmarkQueryIndex(b *testing.B) {
 	s := openTest(b, benchConfig(b))
 	const n = 50000
@@ -158,7 +225,8 @@ func BenchmarkQueryIndex(b *testing.B) {
 	}
 }
 
-// BenchmarkRecover opens a store of 1 GiB in 1 KiB messages that was killed.
+// BenchmarkRecover opens a store of 1 GiB in 1 KiB messages that is in the page cache: after the process was killed, and
+// as after a power failure or a crash of Java.
 func BenchmarkRecover(b *testing.B) {
 	cfg := benchConfig(b)
 	s, err := Open(cfg)
@@ -172,19 +240,43 @@ func BenchmarkRecover(b *testing.B) {
 	}
 	visible(b, s)
 	s.Close()
-	b.ResetTimer()
-	for range b.N {
-		if err := os.WriteFile(s.abortPath(), nil, 0o644); err != nil {
-			b.Fatal(err)
+	b.Run("killed", func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			b.StopTimer()
+			before, err := newStore(cfg)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for range 1000 { // since the last checkpoint
+				before.Put(m, func(PutResult) {})
+			}
+			before.release()
+			b.StartTimer()
+			again, err := Open(cfg)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			again.Close()
+			b.StartTimer()
 		}
-		again, err := Open(cfg)
-		if err != nil {
-			b.Fatal(err)
+	})
+	b.Run("power", func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			if err := os.WriteFile(s.abortPath(), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+			again, err := Open(cfg)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			again.Close()
+			b.StartTimer()
 		}
-		b.StopTimer()
-		again.Close()
-		b.StartTimer()
-	}
+	})
 }
 
 // BenchmarkOpenEmpty is what a store adds to the start of a broker: until its first message is stored.
