@@ -49,9 +49,10 @@ func (t *Table) Compacted() map[string]int32 {
 	return list
 }
 
+// isCompacted: the records of batch queues have the keys of several messages, and stay.
 func isCompacted(cfg *protocol.TopicConfig) bool {
 	policy, _ := cfg.Attributes.Get(cleanupPolicy)
-	return policy == compacted
+	return policy == compacted && !IsBatch(cfg)
 }
 
 // attribute describes one attribute that a topic may have (5.x).

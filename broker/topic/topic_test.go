@@ -297,3 +297,32 @@ func BenchmarkGet(b *testing.B) {
 	}
 	_ = table.Close()
 }
+
+// Which attributes decide how a topic's messages are kept.
+func TestKinds(t *testing.T) {
+	table := newTable(t, Options{})
+	for name, c := range map[string]struct {
+		attributes       string
+		batch, compacted bool
+	}{
+		"Plain":  {"", false, false},
+		"Simple": {"+queue.type=SimpleCQ", false, false},
+		"Batch":  {"+queue.type=BatchCQ", true, false},
+		"Keys":   {"+cleanup.policy=COMPACTION", false, true},
+		"Both":   {"+queue.type=BatchCQ,+cleanup.policy=COMPACTION", true, false},
+	} {
+		attributes, err := ParseAttributes(c.attributes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := table.Update(&protocol.TopicConfig{TopicName: name, ReadQueueNums: 1, WriteQueueNums: 1, Perm: 6, Attributes: attributes}); err != nil {
+			t.Fatal(err)
+		}
+		if table.IsBatch(name) != c.batch || table.IsCompacted(name) != c.compacted {
+			t.Errorf("%s: batch %v, compacted %v", c.attributes, table.IsBatch(name), table.IsCompacted(name))
+		}
+	}
+	if table.IsBatch("None") || len(table.Compacted()) != 1 {
+		t.Errorf("compacted: %v", table.Compacted())
+	}
+}

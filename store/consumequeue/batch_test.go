@@ -55,7 +55,7 @@ func checkBatches(t *testing.T, q *Queue, lo, hi int64) {
 	if first, end := q.Min(), q.Max(); first != unitOf(lo).Offset || end != unitOf(hi).Offset {
 		t.Fatalf("offsets [%d,%d), expected [%d,%d)", first, end, unitOf(lo).Offset, unitOf(hi).Offset)
 	}
-	for n := lo; n < hi; n++ {
+	for n := lo; n < hi; n += 1 + n%5 {
 		u := unitOf(n)
 		for _, off := range []int64{u.Offset, u.Offset + int64(u.Count) - 1} {
 			if got, ok := q.Span(off); !ok || got != u.Span() {
