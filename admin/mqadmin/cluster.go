@@ -92,18 +92,24 @@ func (c *Call) rates(list []node, infos []protocol.KVTable) {
 			}
 			return 0
 		}
+		orZero := func(key string) string { // brokers of 4.9 have fewer queues
+			if v := text(key); v != "" {
+				return v
+			}
+			return "0"
+		}
 		in, out := first("putTps"), first("getTransferredTps", "getTransferedTps")
 		hours := 0.0
 		if since := whole(text("earliestMessageTimeStamp")); since > 0 {
 			hours = float64(c.env.Now().UnixMilli()-since) / 3600e3
 		}
 		t.add(n.cluster, n.name, n.id, n.addr, text("brokerVersionDesc"),
-			cell{fmt.Sprintf("%9.2f(%s,%sms)", in, text("sendThreadPoolQueueSize"), text("sendThreadPoolQueueHeadWaitTimeMills")), in},
-			cell{fmt.Sprintf("%9.2f(%s,%sms|%s,%sms)", out, text("pullThreadPoolQueueSize"), text("pullThreadPoolQueueHeadWaitTimeMills"),
-				text("ackThreadPoolQueueSize"), text("ackThreadPoolQueueHeadWaitTimeMills")), out},
+			cell{fmt.Sprintf("%9.2f(%s,%sms)", in, orZero("sendThreadPoolQueueSize"), orZero("sendThreadPoolQueueHeadWaitTimeMills")), in},
+			cell{fmt.Sprintf("%9.2f(%s,%sms|%s,%sms)", out, orZero("pullThreadPoolQueueSize"), orZero("pullThreadPoolQueueHeadWaitTimeMills"),
+				orZero("ackThreadPoolQueueSize"), orZero("ackThreadPoolQueueHeadWaitTimeMills")), out},
 			fmt.Sprintf("%d-%d(%.1fw, %.1f, %.1f)", whole(text("timerReadBehind")), whole(text("timerOffsetBehind")),
 				number(text("timerCongestNum"))/10000, number(text("timerEnqueueTps")), number(text("timerDequeueTps"))),
-			text("pageCacheLockTimeMills"), cell{fmt.Sprintf("%2.2f", hours), hours},
+			orZero("pageCacheLockTimeMills"), cell{fmt.Sprintf("%2.2f", hours), hours},
 			cell{fmt.Sprintf("%.4f", number(text("commitLogDiskRatio"))), number(text("commitLogDiskRatio"))}, text("brokerActive"))
 	}
 }
