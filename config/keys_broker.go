@@ -190,7 +190,7 @@ type BrokerConfig struct {
 	PopCkOffsetMaxQueueSize              int   `def:"20000" v4:"!" later:"POP consumption"`
 	EnablePopBatchAck                    bool  `def:"false" v4:"!" later:"POP consumption"`
 	PopLongPollingForceNotifyInterval    int64 `def:"800" v4:"!" later:"POP consumption"`
-	EnableNotifyBeforePopCalculateLag    bool  `def:"true" v4:"!" later:"metrics"`
+	EnableNotifyBeforePopCalculateLag    bool  `def:"true" v4:"!" later:"POP consumption"`
 	EnableNotifyAfterPopOrderLockRelease bool  `def:"true" v4:"!" later:"POP consumption"`
 	InitPopOffsetByCheckMsgInMem         bool  `def:"true" v4:"!" later:"POP consumption"`
 	// Read retry topics of both names.

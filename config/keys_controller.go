@@ -29,18 +29,18 @@ type ControllerConfig struct {
 	NotifyBrokerRoleChanged    bool   `def:"true" v4:"!" later:"controller mode"`
 	ScanInactiveMasterInterval int64  `def:"5000" v4:"!" later:"controller mode"`
 	// Name or number; see the type.
-	MetricsExporterType                  MetricsExporterType `def:"DISABLE" v4:"!" later:"metrics"`
-	MetricsGrpcExporterTarget            string              `def:"" v4:"!" later:"metrics"`
-	MetricsGrpcExporterHeader            string              `def:"" v4:"!" later:"metrics"`
-	MetricGrpcExporterTimeOutInMills     int64               `def:"3000" v4:"!" later:"metrics"`
-	MetricGrpcExporterIntervalInMills    int64               `def:"60000" v4:"!" later:"metrics"`
-	MetricLoggingExporterIntervalInMills int64               `def:"10000" v4:"!" later:"metrics"`
-	MetricsPromExporterPort              int                 `def:"5557" v4:"!" later:"metrics"`
+	MetricsExporterType                  MetricsExporterType `def:"DISABLE" v4:"!" later:"controller mode"`
+	MetricsGrpcExporterTarget            string              `def:"" v4:"!" later:"controller mode"`
+	MetricsGrpcExporterHeader            string              `def:"" v4:"!" later:"controller mode"`
+	MetricGrpcExporterTimeOutInMills     int64               `def:"3000" v4:"!" later:"controller mode"`
+	MetricGrpcExporterIntervalInMills    int64               `def:"60000" v4:"!" later:"controller mode"`
+	MetricLoggingExporterIntervalInMills int64               `def:"10000" v4:"!" later:"controller mode"`
+	MetricsPromExporterPort              int                 `def:"5557" v4:"!" later:"controller mode"`
 	// Empty = all addresses.
-	MetricsPromExporterHost string `def:"" v4:"!" later:"metrics"`
+	MetricsPromExporterHost string `def:"" v4:"!" later:"controller mode"`
 	// Added to every metric: k:v,k:v.
-	MetricsLabel   string `def:"" v4:"!" later:"metrics"`
-	MetricsInDelta bool   `def:"false" v4:"!" later:"metrics"`
+	MetricsLabel   string `def:"" v4:"!" later:"controller mode"`
+	MetricsInDelta bool   `def:"false" v4:"!" later:"controller mode"`
 	// Keys, separated by semicolons, that hot update refuses besides those it always refuses. Read at start.
 	ConfigBlackList string `def:"configBlackList;configStorePath" v4:"!" later:"controller mode" mark:"r"`
 }
