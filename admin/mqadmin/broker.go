@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/compat/properties"
@@ -177,6 +178,13 @@ func brokerConsumeStats(c *Call) error {
 	level, err := c.int64("l", 0)
 	if err != nil {
 		return err
+	}
+	limit, err := c.int64("t", 50_000)
+	if err != nil {
+		return err
+	}
+	if !c.Has("timeout") {
+		c.timeout = time.Duration(max(limit, 1)) * time.Millisecond
 	}
 	stats, err := fetch[protocol.ConsumeStatsList](c, c.text("b"), ask(protocol.ReqGetBrokerConsumeStats, &protocol.GetConsumeStatsInBrokerHeader{
 		IsOrder: c.bool("o"),

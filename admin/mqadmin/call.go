@@ -29,6 +29,7 @@ type Call struct {
 	cmd      *Command
 	client   *client.Client
 	namesrvs []string
+	timeout  time.Duration // of a request
 
 	mu     sync.Mutex // of what follows: calls run at the same time
 	failed bool
@@ -43,9 +44,9 @@ func newCall(ctx context.Context, e Env, cmd *Command, v *cli.Values) (*Call, er
 	if c.printer, err = newPrinter(e.Stdout, c.own("o", "output")); err != nil {
 		return nil, err
 	}
-	timeout := defaultTimeout
+	c.timeout = defaultTimeout
 	if text := v.Get("timeout"); text != "" {
-		if timeout, err = time.ParseDuration(text); err != nil || timeout <= 0 {
+		if c.timeout, err = time.ParseDuration(text); err != nil || c.timeout <= 0 {
 			return nil, fmt.Errorf("--timeout %s: want a duration such as 500ms or 20s", text)
 		}
 	}
@@ -54,7 +55,7 @@ func newCall(ctx context.Context, e Env, cmd *Command, v *cli.Values) (*Call, er
 		list = e.Getenv("NAMESRV_ADDR")
 	}
 	c.namesrvs = strings.FieldsFunc(list, func(r rune) bool { return r == ';' || r == ' ' })
-	o := client.Options{Namesrv: c.namesrvs, Group: "CLIENT_INNER_PRODUCER", Timeout: timeout}
+	o := client.Options{Namesrv: c.namesrvs, Group: "CLIENT_INNER_PRODUCER", Timeout: c.timeout}
 	if v.Has("tls") || e.Getenv("ROCKETMQ_TLS") == "true" {
 		// As Java's clients with tls.enable: the server is believed.
 		o.TLS = &tls.Config{InsecureSkipVerify: true}
@@ -183,7 +184,12 @@ func (c *Call) exchange(addr string, r request) (*protocol.Command, error) {
 	if addr == "" {
 		return nil, errors.New("no address")
 	}
-	answer, err := c.client.Call(c.ctx, addr, r.command())
+	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
+	defer cancel()
+	answer, err := c.client.Call(ctx, addr, r.command())
+	if errors.Is(err, context.DeadlineExceeded) && c.ctx.Err() == nil {
+		err = fmt.Errorf("%s does not answer request %d within %v", addr, r.code, c.timeout)
+	}
 	if c.env.Trace != nil {
 		c.mu.Lock()
 		code := "-"

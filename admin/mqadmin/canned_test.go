@@ -158,3 +158,28 @@ func TestSecondNamesrv(t *testing.T) {
 		t.Errorf("exit %d\n%s\n%s", code, stdout, stderr)
 	}
 }
+
+func TestNoAnswer(t *testing.T) {
+	e := Env{Dial: func(context.Context, string) (net.Conn, error) {
+		near, far := remoting.NewPipe()
+		t.Cleanup(func() { _ = far.Close() })
+		return near, nil
+	}}
+	code, _, stderr := runIn(t, e, "brokerStatus", "-b", "10.0.0.1:10911", "--timeout", "20ms")
+	if code != exitFailed || !strings.Contains(stderr, "10.0.0.1:10911 does not answer request 28 within 20ms") {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+}
+
+func TestCharset(t *testing.T) {
+	answers := canned{
+		105: "\n" + `{"brokerDatas":[{"brokerAddrs":{"0":"10.0.0.1:10911"},"brokerName":"a","cluster":"C"}],"queueDatas":[]}`,
+		106: oneBroker, 12: "\n" + record("T", "ID"), 300: "\n" + `{"groupList":[]}`,
+	}
+	for charset, want := range map[string]int{"utf-8": exitOK, "ISO-8859-1": exitOK, "GBK": exitFailed} {
+		if code, stdout, stderr := runIn(t, answers.server(t), "queryMsgById", "-t", "T", "-i", "ID", "-f", charset); code != want ||
+			want == exitOK && !strings.Contains(stdout, "Message Body:        x") {
+			t.Errorf("%s: exit %d %s\n%s", charset, code, stderr, stdout)
+		}
+	}
+}

@@ -83,8 +83,12 @@ func (p *pulled) status() string {
 }
 
 func (c *Call) pull(q place, expression string, offset int64, most int32) (*pulled, error) {
+	group := toolsConsumer
+	if c.cmd.Name == "consumeMessage" && c.Has("g") {
+		group = c.text("g")
+	}
 	got, err := c.client.Pull(c.ctx, client.PullRequest{
-		Topic: q.Topic, Queue: client.Queue{Broker: q.BrokerName, Addr: q.addr, ID: q.QueueID}, Group: toolsConsumer,
+		Topic: q.Topic, Queue: client.Queue{Broker: q.BrokerName, Addr: q.addr, ID: q.QueueID}, Group: group,
 		Offset: offset, Max: most, Expression: expression,
 	})
 	if err != nil {
@@ -153,7 +157,7 @@ func (c *Call) each(q place, expression string, begin, end int64, message func(*
 func (c *Call) printMessage(m *received, printBody bool, charset string) {
 	body := "NOT PRINT BODY"
 	if printBody {
-		body = c.decodeText(m.Body, charset)
+		body = decodeText(m.Body, charset)
 	}
 	c.printf("MSGID: %s %s BODY: %s\n", m.id(), m.text(), body)
 	if c.document() {
@@ -196,6 +200,10 @@ func printMsg(c *Call) error {
 			queues[i].Topic = topic
 		}
 	}
+	charset, err := c.charset("c")
+	if err != nil {
+		return err
+	}
 	printBody := c.boolOr("d", true)
 	for _, q := range queues {
 		begin, end, err := c.bounds(q, "b", "e")
@@ -203,7 +211,7 @@ func printMsg(c *Call) error {
 			return err
 		}
 		c.printf("minOffset=%d, maxOffset=%d, %s\n", begin, end, q.text())
-		show := func(m *received) { c.printMessage(m, printBody, c.text("c")) }
+		show := func(m *received) { c.printMessage(m, printBody, charset) }
 		if err := c.each(q, c.expression("s"), begin, end, show, c.noMatch(q)); err != nil {
 			return err
 		}
@@ -221,11 +229,15 @@ func printMsgByQueue(c *Call) error {
 	if err != nil {
 		return err
 	}
+	charset, err := c.charset("c")
+	if err != nil {
+		return err
+	}
 	show, printBody, count := c.bool("p"), c.boolOr("d", true), c.bool("f")
 	tags := map[string]int{}
 	if err := c.each(q, c.expression("s"), begin, end, func(m *received) {
 		if show {
-			c.printMessage(m, printBody, c.text("c"))
+			c.printMessage(m, printBody, charset)
 		}
 		if tag := m.properties[message.PropTags]; tag != "" {
 			tags[tag]++

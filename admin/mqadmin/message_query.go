@@ -170,7 +170,11 @@ func (c *Call) queryOne(id string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.show(m, true, m.id(), c.text("f")); err != nil {
+	charset, err := c.charset("f")
+	if err != nil {
+		return err
+	}
+	if err := c.show(m, true, m.id(), charset); err != nil {
 		return err
 	}
 	return c.showTracks(m, "%s\n")
@@ -408,7 +412,11 @@ func queryMsgByOffset(c *Call) error {
 		return fmt.Errorf("queue %d of broker %s has no message with offset %d: its offsets are %d to %d", q.QueueID, q.BrokerName, offset, got.min, got.max-1)
 	}
 	m := got.messages[0]
-	if err := c.show(m, true, m.id(), c.text("f")); err != nil {
+	charset, err := c.charset("f")
+	if err != nil {
+		return err
+	}
+	if err := c.show(m, true, m.id(), charset); err != nil {
 		return err
 	}
 	return c.showTracks(m, "%s\n")

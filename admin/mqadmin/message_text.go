@@ -163,7 +163,7 @@ func (c *Call) show(m *received, withOffsetID bool, bodyName, format string) err
 	line("System Flag:", m.SysFlag)
 	line("Properties:", m.propertiesText())
 	if format != "" {
-		line("Message Body:", c.decodeText(m.Body, format))
+		line("Message Body:", decodeText(m.Body, format))
 		return nil
 	}
 	path, err := saveBody(bodyName, m.Body)
@@ -174,15 +174,27 @@ func (c *Call) show(m *received, withOffsetID bool, bodyName, format string) err
 	return nil
 }
 
-// decodeText reads a body in one of the character sets that need no table.
-func (c *Call) decodeText(body []byte, charset string) string {
-	switch strings.ToUpper(charset) {
-	case "ISO-8859-1", "LATIN1", "US-ASCII", "ASCII":
-		runes := make([]rune, len(body))
-		for i, b := range body {
-			runes[i] = rune(b)
-		}
-		return string(runes)
+// charsets are the character sets in which bodies can be shown, those that need no table: true for one byte per character.
+var charsets = map[string]bool{
+	"": false, "UTF-8": false, "UTF8": false, "ISO-8859-1": true, "ISO8859-1": true, "LATIN1": true, "US-ASCII": true, "ASCII": true,
+}
+
+// charset is the one that an option names.
+func (c *Call) charset(option string) (string, error) {
+	name := strings.ToUpper(c.text(option))
+	if _, ok := charsets[name]; !ok {
+		return "", fmt.Errorf("option -%s: bodies can be shown in UTF-8, ISO-8859-1 and US-ASCII, not in %s", option, c.text(option))
 	}
-	return strings.ToValidUTF8(string(body), "\ufffd")
+	return name, nil
+}
+
+func decodeText(body []byte, charset string) string {
+	if !charsets[charset] {
+		return strings.ToValidUTF8(string(body), "\ufffd")
+	}
+	runes := make([]rune, len(body))
+	for i, b := range body {
+		runes[i] = rune(b)
+	}
+	return string(runes)
 }

@@ -50,7 +50,6 @@ type Command struct {
 // Env is what the tool may touch of the process. Only Stdout and Stderr are required.
 type Env struct {
 	Stdout, Stderr io.Writer
-	Stdin          io.Reader
 	Getenv         func(string) string
 	Terminal       bool // Stderr is one: long work shows its progress there
 	Now            func() time.Time
@@ -70,9 +69,6 @@ func (e *Env) fill() {
 	}
 	if e.Location == nil {
 		e.Location = time.Local
-	}
-	if e.Stdin == nil {
-		e.Stdin = strings.NewReader("")
 	}
 }
 

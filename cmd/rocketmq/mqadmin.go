@@ -14,7 +14,7 @@ import (
 // runMQAdmin runs a sub-command of Java's mqadmin, or one of ours.
 func runMQAdmin(ctx context.Context, e env) int {
 	return mqadmin.Run(ctx, mqadmin.Env{
-		Stdout: e.stdout, Stderr: e.stderr, Stdin: os.Stdin, Getenv: e.getenv, Terminal: isTerminal(e.stderr),
+		Stdout: e.stdout, Stderr: e.stderr, Getenv: e.getenv, Terminal: isTerminal(e.stderr),
 	}, e.args)
 }
 
