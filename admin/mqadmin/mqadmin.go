@@ -242,19 +242,19 @@ func commonHelp(options []cli.Option) string {
 // list prints all sub-commands, first Java's as Java does.
 func list(w io.Writer, all []Command) {
 	fmt.Fprint(w, "The most commonly used mqadmin commands are:\n")
-	print := func(which func(*Command) bool) {
+	section := func(which func(*Command) bool) {
 		for i := range all {
 			if which(&all[i]) {
 				fmt.Fprintf(w, "   %-35s %s\n", all[i].Name, all[i].About)
 			}
 		}
 	}
-	print(func(c *Command) bool { return !c.Own && !c.Only4 })
+	section(func(c *Command) bool { return !c.Own && !c.Only4 })
 	fmt.Fprint(w, "\nSee 'mqadmin help <command>' for more information on a specific command.\n")
 	fmt.Fprint(w, "\nNot in Java's tool:\n")
-	print(func(c *Command) bool { return c.Own })
+	section(func(c *Command) bool { return c.Own })
 	fmt.Fprint(w, "\nFor brokers of 4.9 with access control:\n")
-	print(func(c *Command) bool { return c.Only4 })
+	section(func(c *Command) bool { return c.Only4 })
 }
 
 // nearest hints at a name that begins the same way.
