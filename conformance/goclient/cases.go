@@ -7,6 +7,8 @@ package main
 func allCases() []testCase {
 	return []testCase{
 		{name: "offset-restart", run: offsetRestart}, // the longest one first
+		{name: "reset", run: reset},
+		{name: "skip", run: skip},
 		{name: "sync", run: sendSync},
 		{name: "async", run: sendAsync},
 		{name: "oneway", run: sendOneway},
@@ -29,6 +31,9 @@ func allCases() []testCase {
 		{name: "poll", run: poll},
 		{name: "rebalance", run: rebalance},
 		{name: "from-last", run: fromLast},
+		{name: "trace", run: trace},
+		{name: "clone", run: cloneOffsets},
+		{name: "resend", run: resend},
 		{name: "broker-restart", run: brokerRestart, restarts: "term"},
 		{name: "broker-kill", run: brokerKill, restarts: "kill"},
 	}

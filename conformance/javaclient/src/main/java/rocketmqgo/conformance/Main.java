@@ -88,6 +88,8 @@ public final class Main {
     private static List<Case> cases() {
         List<Case> all = new ArrayList<>();
         all.add(new Case("offset-restart", GroupCases::offsetRestart)); // the longest one first
+        all.add(new Case("reset", AdminCases::reset));
+        all.add(new Case("skip", AdminCases::skip));
         all.add(new Case("sync", SendCases::sync));
         all.add(new Case("async", SendCases::async));
         all.add(new Case("oneway", SendCases::oneway));
@@ -112,6 +114,11 @@ public final class Main {
         all.add(new Case("assign", PullCases::assign));
         all.add(new Case("rebalance", GroupCases::rebalance));
         all.add(new Case("from-last", GroupCases::fromLast));
+        all.add(new Case("trace", TraceCases::trace));
+        all.add(new Case("clone", AdminCases::cloneOffsets));
+        all.add(new Case("resend", AdminCases::resend));
+        all.add(new Case("unit-mode", AdminCases::unitMode));
+        all.add(new Case("light-queue", AdminCases::lightQueue));
         all.addAll(Line.cases());
         all.add(new Case("broker-restart", r -> GroupCases.acrossRestart(r, "term"), "term"));
         all.add(new Case("broker-kill", r -> GroupCases.acrossRestart(r, "kill"), "kill"));

@@ -154,7 +154,11 @@ final class Run {
 
     /** A push consumer from the first message on, not started yet. */
     DefaultMQPushConsumer consumer(String group) {
-        DefaultMQPushConsumer c = configure(new DefaultMQPushConsumer(group));
+        return configured(new DefaultMQPushConsumer(group));
+    }
+
+    DefaultMQPushConsumer configured(DefaultMQPushConsumer c) {
+        configure(c);
         c.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         c.setConsumeThreadMin(2);
         c.setConsumeThreadMax(4);

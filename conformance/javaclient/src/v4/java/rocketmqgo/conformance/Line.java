@@ -11,6 +11,9 @@ import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
 
 /** What differs between the client's lines: this is 4.x. */
 final class Line {
+    /** Whether consumers leave out of their trace what came without MSG_REGION. */
+    static final boolean TRACE_WANTS_REGION = false;
+
     private Line() { }
 
     static void broadcasting(DefaultMQPushConsumer c) {
@@ -23,6 +26,11 @@ final class Line {
 
     static void deleteTopicInNameServer(MQClientAPIImpl api, String namesrv, String topic) throws Exception {
         api.deleteTopicInNameServer(namesrv, topic, null, 3000);
+    }
+
+    static String consumeDirectly(MQClientAPIImpl api, String broker, String group, String client, String topic, String id)
+        throws Exception {
+        return api.consumeMessageDirectly(broker, group, client, id, 10_000).getConsumeResult().name();
     }
 
     static List<Main.Case> cases() {

@@ -4,23 +4,33 @@
 package rocketmqgo.conformance;
 
 import java.net.InetSocketAddress;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.MessageSelector;
+import org.apache.rocketmq.client.consumer.PullResult;
+import org.apache.rocketmq.client.consumer.PullStatus;
+import org.apache.rocketmq.client.exception.MQBrokerException;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.impl.MQClientAPIImpl;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.common.TopicConfig;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageDecoder;
+import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.common.message.MessageRequestMode;
 import org.apache.rocketmq.remoting.protocol.heartbeat.MessageModel;
 
 /** What differs between the client's lines: this is 5.x, with its own cases. */
 final class Line {
+    /** Whether consumers leave out of their trace what came without MSG_REGION. */
+    static final boolean TRACE_WANTS_REGION = true;
+
     private Line() { }
 
     static void broadcasting(DefaultMQPushConsumer c) {
@@ -35,8 +45,13 @@ final class Line {
         api.deleteTopicInNameServer(namesrv, topic, 3000);
     }
 
+    static String consumeDirectly(MQClientAPIImpl api, String broker, String group, String client, String topic, String id)
+        throws Exception {
+        return api.consumeMessageDirectly(broker, group, client, topic, id, 10_000).getConsumeResult().name();
+    }
+
     static List<Main.Case> cases() {
-        return List.of(new Main.Case("timer", Line::timer), new Main.Case("recall", Line::recall), new Main.Case("pop", Line::pop));
+        return List.of(new Main.Case("compaction", Line::compaction), new Main.Case("timer", Line::timer), new Main.Case("recall", Line::recall), new Main.Case("pop", Line::pop));
     }
 
     /** Messages with a time of their own come at it, given as a delay or as a moment, in seconds or milliseconds. */
@@ -89,6 +104,64 @@ final class Line {
             }
         }
         r.push(r::receive);
+        r.await();
+    }
+
+    /**
+     * Of a compaction topic the newest message of each key is kept, and older ones go; a message without key is
+     * refused. The broker looks for old ones every few seconds in files that hold few messages (broker.conf).
+     */
+    static void compaction(Run r) throws Exception {
+        DefaultMQProducer p = r.producer();
+        String broker = AdminCases.broker(Run.ok(p.send(new Message(r.topic("probe"), new byte[] {1}))));
+        TopicConfig config = new TopicConfig(r.topic(), 1, 1);
+        config.setAttributes(Map.of("+cleanup.policy", "COMPACTION"));
+        AdminCases.api(p).createTopic(broker, "TBW102", config, 3000);
+        try {
+            p.send(r.message("no key"));
+            throw new Main.Unsupported("a message without key was taken");
+        } catch (MQBrokerException e) {
+            if (e.getResponseCode() != 13) {
+                throw e;
+            }
+        }
+        Map<String, String> newest = new ConcurrentHashMap<>();
+        MessageQueue mq = null;
+        for (int i = 0; i < 100; i++) {
+            Message m = r.message("compaction/" + i);
+            m.setKeys("k" + i % 7);
+            mq = Run.ok(p.send(m)).getMessageQueue();
+            newest.put(m.getKeys(), Run.body(m));
+        }
+        for (int i = 0; i < 93; i++) {
+            r.ledger.send();
+        }
+        newest.values().forEach(r.ledger::send);
+        DefaultMQPullConsumer c = r.configure(new DefaultMQPullConsumer(r.group()));
+        c.start();
+        r.onClose(c::shutdown);
+        c.fetchSubscribeMessageQueues(r.topic());
+        Set<String> found = new HashSet<>();
+        MessageQueue queue = mq;
+        long end = p.maxOffset(mq);
+        for (int tries = 0; tries < 40; tries++) { // old ones go in two runs at most, those in the last file stay
+            found.clear();
+            for (long next = 0; next < end;) {
+                PullResult res = c.pull(queue, "*", next, 32);
+                next = Math.max(next + 1, res.getNextBeginOffset());
+                if (res.getPullStatus() == PullStatus.FOUND) {
+                    res.getMsgFoundList().forEach(m -> found.add(Run.body(m)));
+                }
+            }
+            if (found.size() <= 40) {
+                break;
+            }
+            Thread.sleep(500);
+        }
+        if (found.size() > 40) {
+            r.ledger.fault("%d messages are still there", found.size());
+        }
+        newest.values().stream().filter(found::contains).forEach(r.ledger::receive);
         r.await();
     }
 
