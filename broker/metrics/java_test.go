@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"rocketmq-go/internal/replay"
 	"rocketmq-go/rocketmqtest"
@@ -24,8 +25,9 @@ import (
 	"rocketmq-go/telemetry/metrictest"
 )
 
-// play sends the recorded traffic to a broker. The connections stay open until the test ends.
-func play(t *testing.T, addr string) {
+// play sends the recorded traffic to a broker. The connections stay open until the test ends. Before a step that waits
+// for delayed messages it waits until they are delivered, which takes a slow machine longer.
+func play(t *testing.T, addr string, delivered func() bool) {
 	t.Helper()
 	steps, err := replay.LoadFile("testdata/traffic.jsonl")
 	if err != nil {
@@ -34,6 +36,9 @@ func play(t *testing.T, addr string) {
 	r := replay.NewRunner(func(string) (net.Conn, error) { return net.Dial("tcp", addr) })
 	t.Cleanup(r.Close)
 	for _, st := range steps {
+		for deadline := time.Now().Add(time.Minute); st.WaitMs > 0 && !delivered() && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
 		got, err := r.Do(st)
 		if err != nil {
 			t.Fatalf("%s %s: %v", st.ID, st.Note, err)
@@ -118,7 +123,7 @@ func TestRecord(t *testing.T) {
 		t.Log("nothing to record from")
 		return
 	}
-	play(t, addr)
+	play(t, addr, func() bool { return true })
 	resp, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +160,7 @@ var varying = []string{
 	"rocketmq_topic_create_execution_time_milliseconds_bucket", "rocketmq_topic_create_execution_time_milliseconds_sum",
 	"rocketmq_consumer_group_create_execution_time_milliseconds_bucket", "rocketmq_consumer_group_create_execution_time_milliseconds_sum",
 	"rocketmq_storage_", "rocketmq_consumer_lag_latency_milliseconds", "rocketmq_consumer_queueing_latency_milliseconds",
+	"rocketmq_finish_message_latency_milliseconds_sum", "rocketmq_delay_message_latency_seconds_sum",
 	"rocketmq_timer_enqueue_latency_milliseconds", "rocketmq_timer_dequeue_latency_milliseconds",
 }
 
@@ -172,8 +178,15 @@ func TestSameAsJava(t *testing.T) {
 	mq := rocketmqtest.Start(t, rocketmqtest.WithConfig("brokerName", "broker-a"), rocketmqtest.WithConfig("brokerClusterName", "DefaultCluster"),
 		rocketmqtest.WithConfig("metricsLabel", "zone:z1,rack:r2"), rocketmqtest.WithConfig("metricsExporterType", "PROM"),
 		rocketmqtest.WithConfig("brokerIP1", "127.0.0.1"))
-	play(t, mq.BrokerAddr)
 	var w metric.Writer
+	play(t, mq.BrokerAddr, func() bool {
+		w = metric.Writer{}
+		mq.Broker.Collect(&w)
+		now := parse(t, w.Bytes())
+		return now["rocketmq_timer_dequeue_total storage_medium=disk storage_type=local topic=MTopic"] == 1 &&
+			now["rocketmq_messages_out_total consumer_group=SCHEDULE_CONSUMER is_system=true topic=SCHEDULE_TOPIC_XXXX"] == 2
+	})
+	w = metric.Writer{}
 	mq.Broker.Collect(&w)
 	if _, err := metrictest.Parse(string(w.Bytes())); err != nil {
 		t.Error(err)
