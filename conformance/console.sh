@@ -22,6 +22,7 @@ work=$(mktemp -d)
 pids=()
 finish() {
   touch "$work/end" # the scenario's clients leave
+  [ -z "${scenario:-}" ] || wait "$scenario" || true
   for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
   wait || true
   [ -n "${KEEP:-}" ] && echo "kept: $work" || rm -rf "$work"
@@ -47,9 +48,9 @@ done
 # the recorded state, with its clients online
 "$peer/mqadmin/run.py" run --namesrv "127.0.0.1:$port" --version 5.3.3 --out "$work/out" \
   --only updateTopic,updateSubGroup,setConsumeMode,topicList --hold "$work/end" >"$work/scenario.out" 2>&1 &
-pids+=($!)
+scenario=$!
 for _ in $(seq 600); do grep -q '^holding' "$work/scenario.out" && break; sleep 0.5; done
-grep '^holding' "$work/scenario.out" || { tail -20 "$work/scenario.out"; exit 1; }
+grep -q '^holding' "$work/scenario.out" || { tail -20 "$work/scenario.out"; exit 1; }
 
 java -Xmx300m -XX:TieredStopAtLevel=1 -jar "$jar" --server.port=$((port + 20)) --server.address=127.0.0.1 \
   "--rocketmq.config.namesrvAddrs[0]=127.0.0.1:$port" "--rocketmq.config.dataPath=$work/console" >"$work/console.out" 2>&1 &
