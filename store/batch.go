@@ -42,3 +42,13 @@ func withBase(properties []byte, base int64) []byte {
 
 // hasBatches tells whether it is a batch queue. What stands for the queue of a deleted topic is none.
 func (q *queue) hasBatches() bool { return q.Queue != nil && q.IsBatch() }
+
+// queueOf finds or makes the queue of a record in the log. A batch tells its kind even if its topic's attributes are not
+// known, or not yet.
+func (s *Store) queueOf(topic string, r *message.Record) (*queue, error) {
+	if q := s.lookup(topic, r.QueueID); q != nil {
+		return q, nil
+	}
+	inner := r.SysFlag&message.SysInnerBatch != 0 && !s.cfg.Compat49
+	return s.makeQueue(topic, r.QueueID, inner || s.isBatchTopic(topic))
+}

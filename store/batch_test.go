@@ -253,20 +253,26 @@ func TestBatchQueuesAfterRestart(t *testing.T) {
 	for name, c := range map[string]struct {
 		hurt func(t *testing.T, dir string)
 		want int64 // messages
+		lost bool  // the topic's attributes
 	}{
-		"stop":  {nil, 3 * batches},
-		"crash": {func(t *testing.T, dir string) { touchAbort(t, dir) }, 3 * batches},
+		"stop":  {nil, 3 * batches, false},
+		"crash": {func(t *testing.T, dir string) { touchAbort(t, dir) }, 3 * batches, false},
 		"queues lost": {func(t *testing.T, dir string) {
 			if err := os.RemoveAll(filepath.Join(dir, "batchconsumequeue")); err != nil {
 				t.Fatal(err)
 			}
-		}, 3 * batches},
+		}, 3 * batches, false},
+		"queues and attributes lost": {func(t *testing.T, dir string) {
+			if err := os.RemoveAll(filepath.Join(dir, "batchconsumequeue")); err != nil {
+				t.Fatal(err)
+			}
+		}, 3 * batches, true},
 		"end of a queue lost": {func(t *testing.T, dir string) {
 			path := filepath.Join(dir, "batchconsumequeue/B/0/00000000000000001380")
 			if err := os.WriteFile(path, make([]byte, 10*consumequeue.BatchUnitSize), 0o644); err != nil {
 				t.Fatal(err)
 			}
-		}, 3 * batches},
+		}, 3 * batches, false},
 		"end of the log lost": {func(t *testing.T, dir string) {
 			touchAbort(t, dir)
 			path := filepath.Join(dir, "commitlog/00000000000000000000")
@@ -286,7 +292,7 @@ func TestBatchQueuesAfterRestart(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-		}, 3 * 12},
+		}, 3 * 12, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := batchConfig(t.TempDir())
@@ -299,6 +305,9 @@ func TestBatchQueuesAfterRestart(t *testing.T) {
 			}
 			if c.hurt != nil {
 				c.hurt(t, cfg.Dir)
+			}
+			if c.lost {
+				cfg.BatchTopic = nil
 			}
 			for i := range int64(2) {
 				s = openTest(t, cfg)

@@ -227,7 +227,7 @@ func (d *dispatcher) visit(off int64, r *message.Record, _ []byte) error {
 	if d.s.gone.has(r.Topic, off) { // the record may belong to further queues
 		q = &queue{Queue: new(consumequeue.Queue), topic: topic, id: r.QueueID}
 		q.deleted.Store(true)
-	} else if q, err = d.s.queueFor(topic, r.QueueID); err != nil {
+	} else if q, err = d.s.queueOf(topic, r); err != nil {
 		return err
 	}
 	e := entry{

@@ -408,6 +408,11 @@ func (s *Store) queueFor(topic string, id int32) (*queue, error) {
 	if q := s.lookup(topic, id); q != nil {
 		return q, nil
 	}
+	return s.makeQueue(topic, id, s.isBatchTopic(topic))
+}
+
+// makeQueue opens a queue that was not there a moment ago.
+func (s *Store) makeQueue(topic string, id int32, batch bool) (*queue, error) {
 	s.making.Lock()
 	defer s.making.Unlock()
 	s.mu.Lock()
@@ -415,7 +420,7 @@ func (s *Store) queueFor(topic string, id int32) (*queue, error) {
 	if q := s.queues[queueKey{topic, id}]; q != nil {
 		return q, nil
 	}
-	return s.addQueue(strings.Clone(topic), id, s.isBatchTopic(topic))
+	return s.addQueue(strings.Clone(topic), id, batch)
 }
 
 // addQueue opens a queue; s.mu is held, or nobody else uses the store yet.
