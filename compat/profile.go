@@ -28,11 +28,21 @@ type Profile struct {
 	ServerReset bool
 	// LockedRetryIsDead: what a group that holds queue locks sends to its retry topic is a dead letter.
 	LockedRetryIsDead bool
+	// DeadAtOnce: what comes too often to a retry topic is a dead letter without the delay that it asks for.
+	DeadAtOnce bool
 	// KeepWait: the property WAIT is written into the log.
 	KeepWait bool
 	// Transactions5: half messages name their transaction and are counted, their ends are noted in batches, a commit that
 	// comes after the message's own time is refused, and check-backs name topic and broker.
 	Transactions5 bool
+	// LastRetryIsDead: the retry that reaches the maximum is a dead letter already.
+	LastRetryIsDead bool
+	// RetryBatches: batches may be sent to retry topics.
+	RetryBatches bool
+	// RawReplies: a stored reply keeps its properties as they were sent.
+	RawReplies bool
+	// EmptyBodies: a message may be sent without a body.
+	EmptyBodies bool
 	// Timers: messages can ask for a time of their own, and be taken back.
 	Timers bool
 
@@ -60,7 +70,7 @@ const (
 func For(release string) *Profile {
 	if release == Release497 {
 		return &Profile{
-			Release: Release497, Version: mqversion.V4_9_7, InvalidParameter: 1,
+			Release: Release497, Version: mqversion.V4_9_7, InvalidParameter: 1, EmptyBodies: true, RawReplies: true, LastRetryIsDead: true, RetryBatches: true,
 			FAQ:      "\nSee http://rocketmq.apache.org/docs/faq/ for further details.",
 			OmitJSON: "v5",
 		}
@@ -69,7 +79,7 @@ func For(release string) *Profile {
 		Release: Release533, Version: mqversion.V5_3_3, InvalidParameter: 29,
 		FAQ:              "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
 		BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
-		ServerReset: true, LockedRetryIsDead: true, KeepWait: true, Transactions5: true, Timers: true,
+		ServerReset: true, LockedRetryIsDead: true, DeadAtOnce: true, KeepWait: true, Transactions5: true, Timers: true,
 		FirstNeedsAll: true, StateVersions: true, TopicsReturn: true, ActingMasters: true, QueryKeepsAlive: true,
 	}
 }

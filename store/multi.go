@@ -86,9 +86,10 @@ func (p *multiPut) deleted() bool {
 }
 
 // advance takes the offsets.
-func (p *multiPut) advance() {
-	for _, q := range p.queues {
-		if q != nil {
+func (p *multiPut) advance(s *Store) {
+	for i, q := range p.queues {
+		// 4.9 counts a queue that is named twice once
+		if q != nil && !(s.cfg.Compat49 && slices.Contains(p.queues[:i], q)) {
 			q.next++
 		}
 	}

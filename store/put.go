@@ -39,6 +39,9 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		done(PutResult{Status: s.propertiesTooLong()})
 		return
 	}
+	if s.cfg.Compat49 {
+		known.InnerNum = nil // any property
+	}
 	count, ok := innerCount(m.SysFlag, &known)
 	inner := m.SysFlag&message.SysInnerBatch != 0
 	if !ok || inner && m.SysFlag&message.SysTransactionMask != message.SysNotTransaction {
@@ -181,7 +184,7 @@ func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, count int16,
 		q.next += int64(count)
 	}
 	if multi != nil {
-		multi.advance()
+		multi.advance(s)
 	}
 	s.note(entry{
 		q: q, phyOffset: phyOffset, queueOffset: pos.QueueOffset, storeTime: now,

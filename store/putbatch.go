@@ -19,6 +19,9 @@ func (s *Store) PutBatch(m *message.Message, done func(PutResult)) {
 	}
 	known := message.ScanKnown(m.Properties)
 	delayed := len(known.Delay) > 0 && string(known.Delay) != "0"
+	if s.cfg.Compat49 {
+		known.InnerNum = nil // any property
+	}
 	_, fits := innerCount(m.SysFlag, &known)
 	if !fits || m.SysFlag&message.SysInnerBatch != 0 || delayed || m.SysFlag&message.SysTransactionMask != message.SysNotTransaction {
 		done(PutResult{Status: MessageIllegal})

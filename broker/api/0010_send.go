@@ -139,7 +139,7 @@ func (o *send) decode(r *remoting.Request) error {
 	switch {
 	case !h.Topic.Set && o.s.profile.TopicAttributes:
 		return missing("topic")
-	case len(r.Body) == 0 && !reply:
+	case len(r.Body) == 0 && !reply && (o.batch || r.Code == protocol.ReqSendBatchMessage || !o.s.profile.EmptyBodies):
 		return missing("body")
 	case !h.BornTimestamp.Set:
 		return missing("bornTimestamp")
@@ -266,7 +266,9 @@ func (o *send) fill(r *remoting.Request) error {
 	e.BornHost = r.Channel.RemoteAddr()
 	e.StoreHost = o.s.storeHost(r.Channel)
 	e.ReconsumeTimes = h.ReconsumeTimes.V
-	e.Body = r.Body
+	if e.Body = r.Body; e.Body == nil {
+		e.Body = []byte{}
+	}
 	e.Gathered = true
 	o.s.put.Open(e, h.Properties.V)
 	o.kind = e.Props.Kind()

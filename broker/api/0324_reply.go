@@ -98,14 +98,17 @@ func (p *replier) store(o *send, a *answering, cfg *config.BrokerValues) {
 		return
 	}
 	topic, counts := o.entry.Topic, p.send.stats
-	err := p.send.put.Put(&o.entry, func(result store.PutResult) {
+	stored := func(result store.PutResult) {
 		if p.send.put.Answer(result.Status) == nil {
 			a.stored = &result
 			counts.Put(topic, stats.Normal, 1, int(result.Size))
 		}
 		a.done()
-	})
-	if err != nil {
+	}
+	if p.send.profile.RawReplies {
+		o.entry.Properties = []byte(o.header.Properties.V)
+		p.send.put.Raw(&o.entry.Message, stored)
+	} else if err := p.send.put.Put(&o.entry, stored); err != nil {
 		a.done()
 	}
 }

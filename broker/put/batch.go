@@ -16,7 +16,7 @@ import (
 // Batch stores a client batch: each entry as a message of its own, or all as one record in a batch queue. The latter is for
 // batches with a unique id; e.InnerBatch then tells the answer.
 func (p *Pipeline) Batch(e *Entry, done func(store.PutResult)) error {
-	if strings.HasPrefix(e.Topic, RetryPrefix) {
+	if strings.HasPrefix(e.Topic, RetryPrefix) && !p.Profile.RetryBatches {
 		return protocol.Errorf(protocol.RespMessageIllegal, "batch request does not support retry group %s", e.Topic)
 	}
 	e.UniqKey = e.Props.Get(message.PropUniqKey)

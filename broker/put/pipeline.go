@@ -127,8 +127,8 @@ func (e *Entry) Reset() {
 func (p *Pipeline) Open(e *Entry, text string) {
 	cfg := p.Config()
 	e.Props.Parse(text)
-	e.Props.Delete(propPopCheck)
 	if p.Profile.BrokerProperties {
+		e.Props.Delete(propPopCheck)
 		e.Props.Set(propRegion, cfg.RegionID)
 		e.Props.Set(propTrace, strconv.FormatBool(cfg.TraceOn))
 	}
@@ -156,7 +156,7 @@ func (p *Pipeline) Send(e *Entry, r Retry, done func(store.PutResult)) error {
 	} else if half {
 		return p.half(e, done)
 	}
-	return p.Put(e, done)
+	return p.put(e, !p.Profile.KeepWait, done)
 }
 
 // tooLong checks what producers send; what is in the log already may be stored again even if the limit was lowered.
@@ -171,10 +171,19 @@ func (p *Pipeline) identify(e *Entry) {
 		e.Props.Set(message.PropUniqKey, e.UniqKey)
 	}
 	e.Props.Set(propCluster, p.Config().BrokerClusterName)
+	if wait := e.Props.Get(message.PropWait); wait != "" && !p.Profile.KeepWait {
+		// 4.9 takes it out and puts it back, which shows in the order where it is written
+		e.Props.Delete(message.PropWait)
+		e.Props.Set(message.PropWait, wait)
+	}
 }
 
 // Put stores a message with opened properties: timers and delay levels are decided here.
-func (p *Pipeline) Put(e *Entry, done func(store.PutResult)) error {
+func (p *Pipeline) Put(e *Entry, done func(store.PutResult)) error { return p.put(e, false, done) }
+
+// put is Put; dropWait leaves WAIT out of what is stored at once: a 4.9 broker writes that of a send into the log only where
+// it writes the properties twice.
+func (p *Pipeline) put(e *Entry, dropWait bool, done func(store.PutResult)) error {
 	level, err := p.level(e)
 	if err != nil {
 		return err
@@ -183,8 +192,7 @@ func (p *Pipeline) Put(e *Entry, done func(store.PutResult)) error {
 		p.delay(e, level)
 	} else if err := p.timer(e); err != nil {
 		return err
-	} else if !p.Profile.KeepWait {
-		// A 4.9 broker writes WAIT into the log only where it writes the properties twice.
+	} else if dropWait {
 		e.Props.Delete(message.PropWait)
 	}
 	e.encoded = e.Props.Append(e.encoded[:0], p.dialect)

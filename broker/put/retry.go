@@ -35,10 +35,15 @@ func (p *Pipeline) retry(e *Entry, group string, r Retry) error {
 	if r.Max.Set && r.Version >= retryMaxSinceV349 {
 		max = r.Max.V
 	}
+	if p.Profile.LastRetryIsDead {
+		max--
+	}
 	if e.ReconsumeTimes > max || p.Profile.LockedRetryIsDead && p.Ordered(group) {
 		e.Topic = p.deadTopic(group, e)
 		e.QueueID = 0
-		e.Props.Set(message.PropDelay, noLevel)
+		if p.Profile.DeadAtOnce {
+			e.Props.Set(message.PropDelay, noLevel)
+		}
 	}
 	return nil
 }

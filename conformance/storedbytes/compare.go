@@ -26,41 +26,34 @@ func Compare(want, got *Run) *Result {
 	differ := func(format string, args ...any) {
 		res.Differences = append(res.Differences, fmt.Sprintf(format, args...))
 	}
+	var w, g int // records before
 	for i := range min(len(want.Requests), len(got.Requests)) {
-		w, g := want.Requests[i], got.Requests[i]
+		wr, gr := want.Requests[i], got.Requests[i]
+		theirs, ours := want.Records[w:wr.Stored], got.Records[g:gr.Stored]
+		w, g = wr.Stored, gr.Stored
 		// where Java fails with an exception, ours says what is wrong
-		sameCode := w.Code == g.Code || g.Code != 0 && strings.Contains(w.Remark, "Exception")
-		if !sameCode || w.Stored != g.Stored {
-			differ("request %d (%s): answer %d %q, %d records; ours %d %q, %d records", i, w.Name, w.Code, w.Remark, w.Stored, g.Code, g.Remark, g.Stored)
+		sameCode := wr.Code == gr.Code || gr.Code != 0 && strings.Contains(wr.Remark, "Exception")
+		if !sameCode || len(theirs) != len(ours) {
+			differ("request %d (%s): answer %d %q, %d records; ours %d %q, %d records", i, wr.Name, wr.Code, wr.Remark, len(theirs), gr.Code, gr.Remark, len(ours))
+			continue
+		}
+		for n := range theirs {
+			if text := res.record(&theirs[n], &ours[n], theirs[0].PhyOffset-ours[0].PhyOffset); text != "" {
+				differ("request %d (%s): %s", i, wr.Name, text)
+			}
 		}
 	}
-	if len(want.Requests) != len(got.Requests) {
-		differ("%d requests, ours %d", len(want.Requests), len(got.Requests))
-	}
-	for i := range min(len(want.Records), len(got.Records)) {
-		if text := res.record(&want.Records[i], &got.Records[i]); text != "" {
-			differ("record %d (%s): %s", i, want.requestOf(i), text)
-		}
-	}
-	if len(want.Records) != len(got.Records) {
-		differ("%d records, ours %d", len(want.Records), len(got.Records))
+	if len(want.Requests) != len(got.Requests) || len(want.Records)-w != len(got.Records)-g {
+		differ("%d requests and %d records, ours %d and %d", len(want.Requests), len(want.Records), len(got.Requests), len(got.Records))
 	}
 	return res
 }
 
-// requestOf names the request that a record came with.
-func (r *Run) requestOf(record int) string {
-	for i := range r.Requests {
-		if r.Requests[i].Stored > record {
-			return fmt.Sprintf("request %d, %s", i, r.Requests[i].Name)
-		}
-	}
-	return "at the end"
-}
-
-// record compares two records; empty if they are the same.
-func (res *Result) record(want, got *Record) string {
+// record compares two records; empty if they are the same. shift is how much later want is in its log, because of an earlier
+// difference that was reported.
+func (res *Result) record(want, got *Record, shift int64) string {
 	w, g := mask(want), mask(got)
+	binary.BigEndian.PutUint64(g[28:], uint64(got.PhyOffset+shift))
 	if bytes.Equal(w, g) {
 		return ""
 	}

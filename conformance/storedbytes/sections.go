@@ -77,7 +77,7 @@ func recordedClients() ([]Section, error) {
 // clock are the places in recorded steps where the time of now is put in: messages that are made now could not be compared.
 var clock = regexp.MustCompile(`\$\{now([+-][0-9]+)?\}`)
 
-// recordedSteps are the steps of a file.
+// recordedSteps are the steps of a file, recorded with 5.3.3.
 func recordedSteps(file string) (Section, error) {
 	r, err := replay.Open(file)
 	if err != nil {
@@ -89,7 +89,7 @@ func recordedSteps(file string) (Section, error) {
 		return Section{}, err
 	}
 	steps, err := replay.Load(bytes.NewReader(clock.ReplaceAll(text.Bytes(), []byte(born))))
-	return Section{strings.TrimSuffix(baseName(file), ".jsonl.gz"), false, func(p *Player) error { return p.steps(steps) }}, err
+	return Section{strings.TrimSuffix(baseName(file), ".jsonl.gz"), true, func(p *Player) error { return p.steps(steps) }}, err
 }
 
 func baseName(file string) string { return file[strings.LastIndexByte(file, os.PathSeparator)+1:] }
@@ -160,6 +160,9 @@ func single(p *Player) error {
 // sysFlags are messages with the flags that clients set, and those that they must not.
 func sysFlags(p *Player) error {
 	for flag := range 0x100 {
+		if p.V4 && flag&message.SysInnerBatch != 0 { // a flag of 5.x
+			continue
+		}
 		// 0x4 and 0xC belong to transactions, and with 0x10 and 0x20 Java writes records that nobody can read
 		if flag&0xC == 0x4 || flag&0xC == 0xC || flag&0x30 != 0 || flag > 0x10 && flag%5 != 0 {
 			continue

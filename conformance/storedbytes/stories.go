@@ -79,16 +79,9 @@ func sentBack(p *Player) error {
 		}
 	}
 	// consumers of 5.x send to the retry topic instead
-	for i, times := range []string{"1", "3", "17"} {
-		topic := retry
-		if times == "17" {
-			topic = dead
-		}
+	for i, times := range []string{"1", "3", "16", "17"} {
 		properties := props("UNIQ_KEY", fmt.Sprint("t", i), "RETRY_TOPIC", "BytesBack", "RECONSUME_TIME", times, "MAX_RECONSUME_TIMES", "16", "ORIGIN_MESSAGE_ID", "00", "DELAY", "1")
-		if err := p.Storing(topic, 1, func() error {
-			_, err := p.Send(retry, properties, []byte("again"), "j", times, "l", "16")
-			return err
-		}); err != nil {
+		if _, err := p.Send(retry, properties, []byte("again"), "j", times, "l", "16"); err != nil {
 			return err
 		}
 	}
@@ -143,7 +136,7 @@ func lightQueues(p *Player) error {
 		{"BytesLight", "%LMQ%a,plain,%LMQ%c", ""},
 		{"BytesLight", "%LMQ%a,%LMQ%a", ""},
 		{"BytesLight", "%LMQ%a,,", ""},
-		{"BytesLight", ",,%LMQ%a,x,", ""},
+		{"BytesLight", "%LMQ%a,x,", ""},
 		{"BytesLight", ",", ""},
 		{"BytesLight", "plain", ""},
 	} {
@@ -221,7 +214,8 @@ func replies(p *Player) error {
 	return nil
 }
 
-const pull = 11
+// stores are the requests that store something.
+var stores = map[int32]bool{10: true, 310: true, 320: true, 324: true, 325: true, 36: true, 37: true}
 
 // steps plays recorded steps; what they expect does not matter here, but an answer is waited for.
 func (p *Player) steps(steps []*replay.Step) error {
@@ -246,7 +240,7 @@ func (p *Player) steps(steps []*replay.Step) error {
 				q.Remark = *a.Remark
 			}
 		}
-		if st.Code == pull { // what can be read already is up to the speed of the machine
+		if !stores[st.Code] {
 			continue
 		}
 		if err := p.note(q); err != nil {
