@@ -102,4 +102,3 @@ func TestRecoveryIsBounded(t *testing.T) {
 		t.Errorf("%d records were read after a power failure, the last file has 2501", got)
 	}
 }
-

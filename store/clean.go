@@ -52,6 +52,8 @@ type cleaner struct {
 	disk disk
 
 	signal chan struct{} // to the deleting goroutine
+	// writeAll has the consume queues written to disk; false if that was in vain.
+	writeAll func() bool
 	quit   chan struct{}
 	done   sync.WaitGroup
 
@@ -69,6 +71,7 @@ func (c *cleaner) init(s *Store) {
 	c.s = s
 	c.disk.init(s)
 	c.signal = make(chan struct{}, 1)
+	c.writeAll = func() bool { return s.upkeep.writeAll(c.quit) }
 	c.quit = make(chan struct{})
 }
 
@@ -197,6 +200,9 @@ func (c *cleaner) cleanLog() {
 	deleted := 0
 	for _, f := range files[:max(len(files)-1, 0)] {
 		if deleted == r.DeleteFileBatchMax || f.End() > c.s.dispatch.pos.Load() {
+			break
+		}
+		if f.End() > c.s.cp.safe.Load() && !(c.writeAll() && f.End() <= c.s.cp.safe.Load()) {
 			break
 		}
 		changed, err := f.ModTime()

@@ -380,7 +380,8 @@ func TestCrashWhileCleaning(t *testing.T) {
 	}
 }
 
-// Above the warning level messages are refused, and reading goes on; that is noticed while deleting takes its time.
+// U052 (R#1400): above the warning level messages are refused, and reading goes on; that is noticed while deleting takes
+// its time.
 func TestFullDiskRefusesMessages(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -115,7 +115,7 @@ func TestLightMessageQueues(t *testing.T) {
 	}
 }
 
-// A record that cannot be indexed must not stop the others.
+// U034 (R#7902): a record that cannot be indexed must not stop the others.
 func TestPanicInIndex(t *testing.T) {
 	s := openTest(t, testConfig(t.TempDir()))
 	s.dispatch.mu.Lock()
@@ -216,6 +216,8 @@ func TestDispatcherWithFullDisk(t *testing.T) {
 	}
 }
 
+// U039 (R#3613), U040 (RS#10428, R#8438), U042 (RS#2890, R#2421), U043 (RS#5735): keys whose hashes are equal, named twice
+// or shared, the hash of which nothing is the absolute value, and those beyond the BMP.
 func TestKeysWithEqualHash(t *testing.T) {
 	s := openTest(t, testConfig(t.TempDir()))
 	phy := map[string]int64{}

@@ -77,6 +77,7 @@ func TestCheckpointPromisesWhatIsOnDisk(t *testing.T) {
 	})
 }
 
+// U022 (R#8239): with sync flush nothing is visible or acknowledged before it is on disk.
 func TestSyncFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig(t.TempDir())

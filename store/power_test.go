@@ -58,9 +58,7 @@ type stored struct {
 	further            []string // topics of light message queues
 	furtherOffsets     []int64
 	queued, rolledBack bool
-	multi              bool
 	size               int64
-	props              int
 }
 
 // powerFailure is what was promised when the power failed.
@@ -243,6 +241,7 @@ func (p *powerTest) open() {
 		p.fail("open: %v", err)
 	}
 	s.upkeep.atOnce = 1
+	s.cleaner.writeAll = func() bool { s.upkeep.round(true); return true }
 	p.s = s
 	synctest.Wait()
 }
@@ -513,7 +512,7 @@ func (p *powerTest) check(promised int64) {
 		p.fail("the log ends at %d, the last record at %d", end, pos)
 	}
 	for key, q := range s.queues {
-		if n, ok := next[place{key.topic, key.id}]; ok && q.Max() != n || !ok && q.Max() != q.Min() {
+		if n, ok := next[place(key)]; ok && q.Max() != n || !ok && q.Max() != q.Min() {
 			p.fail("%s-%d is [%d, %d), expected its end at %d", key.topic, key.id, q.Min(), q.Max(), n)
 		}
 	}

@@ -135,7 +135,7 @@ func TestQueuesRemovedAfterCrash(t *testing.T) {
 	checkFilled(t, cfg, n)
 }
 
-// The tail of an older file must be dispatched again, too (reported of Java: only the newest file was).
+// U030 (R#1434 and others): the tail of an older file must be dispatched again, too; only the newest file was.
 func TestCrashBetweenTwoFiles(t *testing.T) {
 	const n = 320 // the last few lie in the second file
 	cfg := filled(t, n)
@@ -153,6 +153,7 @@ func TestCrashBetweenTwoFiles(t *testing.T) {
 	checkFilled(t, cfg, n)
 }
 
+// U029 (R#6904): the last file of the log is empty, or shorter than it should be.
 func TestEmptyLastLogFileIsDeleted(t *testing.T) {
 	cfg := filled(t, 320)
 	empty := logFile(cfg, 2)
@@ -165,6 +166,7 @@ func TestEmptyLastLogFileIsDeleted(t *testing.T) {
 	}
 }
 
+// U029, the other part.
 func TestShortLastLogFileIsRefused(t *testing.T) {
 	cfg := filled(t, 320)
 	short := logFile(cfg, 2)
@@ -202,7 +204,7 @@ func tree(t *testing.T, dir string) []string {
 	return out
 }
 
-// A queue may have a prepared file without any unit behind a full one (reported: Java does not start).
+// U032 (R#9728, R#10108): a queue may have a prepared file without any unit behind a full one; Java does not start.
 func TestQueueWithEmptyLastFile(t *testing.T) {
 	for _, abort := range []bool{false, true} {
 		cfg := testConfig(t.TempDir())
@@ -262,7 +264,7 @@ func TestLeftoversBehindTheEndAreCleared(t *testing.T) {
 	}
 }
 
-// A record whose CRC happens to be 0 is as good as any (reported: taken for none).
+// U027 (R#9121): a record whose CRC happens to be 0 is as good as any; it was taken for none.
 func TestRecordCRCOfZero(t *testing.T) {
 	cfg := testConfig(t.TempDir())
 	cfg.AppendPropCRC, cfg.ForceVerifyPropCRC = true, true
@@ -335,6 +337,7 @@ func forge(m *message.Message) {
 	}
 }
 
+// U047 (R#1852): the queues of a deleted topic do not come back when the log is dispatched again.
 func TestDeletedTopicStaysDeleted(t *testing.T) {
 	cfg := filled(t, 100)
 	s := openTest(t, cfg)

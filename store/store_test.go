@@ -256,6 +256,38 @@ func (m tag) MatchUnit(code int64) bool { return code == message.TagsCode([]byte
 func (m tag) MatchRecord(p []byte) bool { return true }
 func (m tag) NeedRecord() bool          { return false }
 
+// 4.9 chooses the queue's file by when it was last changed, which a copy of the directory makes meaningless: here the times
+// of the messages count.
+func TestOffsetByTimeIgnoresFileTimes(t *testing.T) {
+	cfg := testConfig(t.TempDir())
+	cfg.Compat49, cfg.ConsumeQueueFileSize = true, 200 // ten units
+	var now atomic.Int64
+	cfg.Now = func() time.Time { return time.UnixMilli(now.Load()) }
+	s := openTest(t, cfg)
+	for i := range int64(35) {
+		now.Store(1000 + 100*i)
+		put(t, s, newMessage("T", 0, "b", ""))
+	}
+	visible(t, s)
+	for _, times := range []func(i int) time.Time{
+		func(int) time.Time { return time.UnixMilli(1) },
+		func(i int) time.Time { return time.Now() },
+		func(i int) time.Time { return time.UnixMilli(int64(9000 - i*1000)) },
+	} {
+		for i, f := range s.lookup("T", 0).Sequence().Files() {
+			if err := os.Chtimes(f.Path(), times(i), times(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for ms, want := range map[int64]int64{0: 0, 1000: 0, 1949: 9, 1951: 10, 2000: 10, 2951: 20, 4400: 34, 9999: 34} {
+			if got := s.OffsetByTime("T", 0, ms, Lower); got != want {
+				t.Errorf("%d: offset %d, expected %d", ms, got, want)
+			}
+		}
+	}
+}
+
+// U044 (R#4890, R#7878): searching by time, and its boundaries.
 func TestOffsetByTime(t *testing.T) {
 	for _, compat49 := range []bool{false, true} {
 		cfg := testConfig(t.TempDir())

@@ -22,6 +22,8 @@ type upkeep struct {
 	quit   chan struct{}
 	done   sync.WaitGroup
 
+	orders chan chan struct{} // to write everything to disk at once
+
 	atOnce int // how many queues are written to disk at the same time
 
 	mu     sync.Mutex
@@ -44,6 +46,7 @@ func (u *upkeep) init(s *Store) {
 	u.signal = make(chan struct{}, 1)
 	u.quit = make(chan struct{})
 	u.atOnce = syncsAtOnce
+	u.orders = make(chan chan struct{})
 }
 
 func (u *upkeep) wake() {
@@ -81,11 +84,32 @@ func (u *upkeep) cut(m mark) {
 	}
 }
 
+// writeAll has all queues and the checkpoint written to disk: what the queues remember of messages that are about to be
+// deleted from the log cannot be made again. False if quit is closed first.
+func (u *upkeep) writeAll(quit <-chan struct{}) bool {
+	done := make(chan struct{})
+	select {
+	case u.orders <- done:
+	case <-quit:
+		return false
+	}
+	select {
+	case <-done:
+		return true
+	case <-quit:
+		return false
+	}
+}
+
 func (u *upkeep) run() {
 	defer u.done.Done()
 	for {
 		select {
 		case <-u.signal:
+		case done := <-u.orders:
+			u.round(true)
+			close(done)
+			continue
 		case <-u.quit:
 			return
 		}
@@ -104,6 +128,10 @@ func (u *upkeep) work() bool {
 	for {
 		select {
 		case <-timer.C:
+		case done := <-u.orders:
+			u.round(true)
+			close(done)
+			continue
 		case <-u.quit:
 			return false
 		}

@@ -354,6 +354,9 @@ func (l *Log) Flush(leastPages int) error {
 		}
 		upTo := min(to, f.End())
 		err := f.SyncRange(from-f.Base(), upTo-f.Base())
+		if err != nil {
+			err = errors.Join(err, f.Rewrite(from-f.Base(), upTo-f.Base()))
+		}
 		f.Release()
 		if err != nil {
 			return err

@@ -138,7 +138,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// An append that fails changes nothing, and the next one works.
+// U023 (R#3459, R#3460): an append that fails changes nothing, and the next one works.
 func TestFailedAppend(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir)

@@ -310,6 +310,9 @@ func (q *Queue) Sync() error {
 		}
 		err := f.Sync()
 		end := f.End() / q.unit
+		if err != nil {
+			err = errors.Join(err, f.Rewrite(at*q.unit-f.Base(), min(upTo, end)*q.unit-f.Base()))
+		}
 		f.Release()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // being deleted
 			return err

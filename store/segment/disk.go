@@ -111,11 +111,13 @@ func (s *Syncer) Changed(dir string) {
 	s.fresh[dir] = new(freshDir)
 }
 
-// Removed is Changed and Names for a path that is gone: nothing that is done later is on disk without it.
+// Removed makes it durable that a path is gone: nothing that is done later may be on disk without it. Others, who need the
+// names in that directory, do not wait for it.
 func (s *Syncer) Removed(path string) error {
-	dir := filepath.Dir(path)
-	s.Changed(dir)
-	return s.Names(dir)
+	if err := s.disk().SyncDir(filepath.Dir(path)); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return nil
 }
 
 // Names makes the names in a directory durable, its own name, and so on.

@@ -261,6 +261,23 @@ func (f *File) Sync() error {
 	return f.control(func(fd int) error { return f.sync.File(fd, f.path, nil, 0, f.size) })
 }
 
+// Rewrite writes the bytes [from, to) once more, as the system has them. After a failed sync it takes them for written:
+// without this the next sync would tell that all is well. Nobody may be changing them.
+func (f *File) Rewrite(from, to int64) error {
+	buf := make([]byte, 64<<10)
+	for from < to {
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), to-from)], from)
+		if err != nil {
+			return err
+		}
+		if _, err := f.WriteAt(buf[:n], from); err != nil {
+			return err
+		}
+		from += int64(n)
+	}
+	return nil
+}
+
 // DataEnd is the position behind the last part of the file that may hold anything but zeros, a bound for scans.
 func (f *File) DataEnd() int64 {
 	end := f.size
