@@ -4,9 +4,10 @@
 GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
+POWER_ROUNDS ?= 3000
 GOLDEN  ?= $(abspath ../shared/golden)
 
-.PHONY: build run test test-unit test-race lint golden bench conformance-go conformance-java conformance-mqadmin conformance-mqadmin-apache clean
+.PHONY: build run test test-unit test-race lint golden power bench conformance-go conformance-java conformance-mqadmin conformance-mqadmin-apache clean
 
 build: ## the one static binary, bin/rocketmq
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/rocketmq ./cmd/rocketmq
@@ -30,6 +31,10 @@ lint:
 
 golden: ## the full recordings of the real system (GOLDEN=folder)
 	ROCKETMQ_GOLDEN=$(GOLDEN) $(GO) test -tags golden -run Golden -timeout 30m ./...
+
+power: ## thousands of power failures (POWER_ROUNDS) on a simulated disk, and 100,000 queues
+	ROCKETMQ_POWER_ROUNDS=$(POWER_ROUNDS) $(GO) test -run TestPowerFailures -v -timeout 4h ./store
+	ROCKETMQ_SCALE_QUEUES=100000 $(GO) test -run TestManyQueues -v -timeout 1h ./store
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -54,8 +54,8 @@ type cleaner struct {
 	signal chan struct{} // to the deleting goroutine
 	// writeAll has the consume queues written to disk; false if that was in vain.
 	writeAll func() bool
-	quit   chan struct{}
-	done   sync.WaitGroup
+	quit     chan struct{}
+	done     sync.WaitGroup
 
 	ordered atomic.Int32 // rounds to come of an order
 	queues  atomic.Bool  // ordered
