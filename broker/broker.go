@@ -225,6 +225,7 @@ func (b *Broker) open() error {
 	b.server = remoting.NewServer(b.serverConfig(v))
 	b.client = remoting.NewClient(remoting.ClientConfig{
 		Version: b.profile.Version, Dial: b.dial(), TLS: b.o.ClientTLS, ConnectTimeout: config.Millis(v.Client.ConnectTimeoutMillis),
+		Limits:     remoting.Limits{IdleTimeout: time.Duration(v.Client.ClientChannelMaxIdleTimeSeconds) * time.Second},
 		MaxBackoff: 500 * time.Millisecond, Log: b.logOf("remoting"),
 	})
 	b.registrar = registration.New(b.registration())
@@ -342,6 +343,8 @@ func (b *Broker) serverConfig(v *config.BrokerValues) remoting.ServerConfig {
 		Version:       b.profile.Version,
 		TLS:           b.o.TLS,
 		TLSMode:       remoting.TLSMode(v.Own.TLSServerMode),
+		SendBuffer:    v.Server.ServerSocketSndBufSize,
+		ReceiveBuffer: v.Server.ServerSocketRcvBufSize,
 		ProxyProtocol: !b.compat49(),
 		Observe:       b.observe(),
 		Log:           b.logOf("remoting"),

@@ -51,6 +51,7 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		DelayLevels:                func() []time.Duration { return levels },
 		BatchTopic:                 b.topics.IsBatch,
 		Cleaning:                   b.cleaningRules,
+		Limits:                     b.readLimits,
 		Now:                        b.o.Now,
 		Log:                        b.logOf("store"),
 		Arrived:                    b.arrived,
@@ -64,6 +65,16 @@ func (b *Broker) filterBitMap(dst []byte, topic string, properties []byte, store
 		return dst
 	}
 	return b.filters.BitMap(dst, topic, properties, storeTime)
+}
+
+// readLimits is what the configuration says of how much one pull or query may bring.
+func (b *Broker) readLimits() store.ReadLimits {
+	s := &b.values().Store
+	return store.ReadLimits{
+		BytesInMemory: s.MaxTransferBytesOnMessageInMemory, CountInMemory: s.MaxTransferCountOnMessageInMemory,
+		BytesOnDisk: s.MaxTransferBytesOnMessageInDisk, CountOnDisk: s.MaxTransferCountOnMessageInDisk,
+		FilterBytes: s.MaxFilterMessageSize, InMemoryPercent: s.AccessMessageInMemoryMaxRatio, QueryResults: s.MaxMsgsNumBatch,
+	}
 }
 
 // cleaningRules is what the configuration says of deleting old files.

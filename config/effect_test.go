@@ -35,7 +35,7 @@ func TestWorkingKeysAreRead(t *testing.T) {
 	for _, o := range allObjects() {
 		fields := reflect.TypeOf(o.value).Elem()
 		for _, k := range keysOf(0, o) {
-			if k.NoEffect == "" && k.Feature == "" && !read[fields.Field(k.field).Name] {
+			if k.NoEffect == "" && k.Feature == "" && !read[fields.Field(k.field).Name] && k.Name != tlsFileKey { // the loader reads that
 				unread = append(unread, k.id())
 			}
 		}

@@ -23,7 +23,7 @@ type BrokerConfig struct {
 	// host:port list separated by semicolons. The -n option of the command line wins over the file.
 	NamesrvAddr string `def:"null" sys:"rocketmq.namesrv.addr" env:"NAMESRV_ADDR" mark:"m"`
 	// A mirror that broker containers use; the port listened on is Server.ListenPort. One key sets both.
-	ContainerListenPort int `key:"listenPort" def:"6888" v4:"!" mark:"mr"`
+	ContainerListenPort int `key:"listenPort" def:"6888" v4:"!" none:"a mirror: the port is that of NettyServerConfig" mark:"mr"`
 	// Address registered at the name server and put into storeHost and offset message ids; AutoIP, or see
 	// chooseAddress for the default.
 	BrokerIP1 string `def:"$hostAddress" mark:"mr"`
@@ -238,7 +238,7 @@ type BrokerConfig struct {
 	AutoDeleteUnusedStats bool `def:"true" v4:"false"`
 	IsolateLogEnable      bool `def:"false" none:"only of broker containers"`
 	// ms for requests to other brokers.
-	ForwardTimeout int64 `def:"3000" v4:"!"`
+	ForwardTimeout int64 `def:"3000" v4:"!" later:"static topics"`
 	// The slave with the smallest id serves reads, timers and transactions while the master is gone.
 	EnableSlaveActingMaster bool `def:"false" v4:"!" later:"slave acting master"`
 	// Acting master sends escaped messages to other brokers.

@@ -21,7 +21,7 @@ type NettyServerConfig struct {
 	ServerSocketRcvBufSize             int  `def:"0" mark:"r"`
 	WriteBufferHighWaterMark           int  `def:"0" none:"tuning of Netty"`
 	WriteBufferLowWaterMark            int  `def:"0" none:"tuning of Netty"`
-	ServerSocketBacklog                int  `def:"1024" mark:"r"`
+	ServerSocketBacklog                int  `def:"1024" none:"the system's limit is used (net.core.somaxconn)" mark:"r"`
 	ServerNettyWorkerGroupEnable       bool `def:"true" v4:"!" none:"tuning of Netty"`
 	ServerPooledByteBufAllocatorEnable bool `def:"true" none:"tuning of Netty"`
 	// Send GO_AWAY(1500) before closing.
@@ -39,7 +39,7 @@ type NettyClientConfig struct {
 	ConnectTimeoutMillis               int   `def:"3000"`
 	ChannelNotActiveInterval           int64 `def:"60000" none:"internal tuning of the Java server"`
 	IsScanAvailableNameSrv             bool  `def:"true" v4:"!" set:"scanAvailableNameSrv" none:"the search for a living name server is always on"`
-	ClientChannelMaxIdleTimeSeconds    int   `def:"120"`
+	ClientChannelMaxIdleTimeSeconds    int   `def:"120" mark:"r"`
 	ClientSocketSndBufSize             int   `def:"0" none:"tuning of Netty"`
 	ClientSocketRcvBufSize             int   `def:"0" none:"tuning of Netty"`
 	ClientPooledByteBufAllocatorEnable bool  `def:"false" none:"tuning of Netty"`

@@ -141,15 +141,15 @@ type MessageStoreConfig struct {
 	MessageIndexSafe bool `def:"false" mark:"m"`
 	// 0 or not given: listenPort+1.
 	HaListenPort            int `def:"10912" mark:"r"`
-	HaSendHeartbeatInterval int `def:"5000"`
+	HaSendHeartbeatInterval int `def:"5000" later:"replication"`
 	// ms without data before the slave connects anew.
-	HaHousekeepingInterval int `def:"20000"`
+	HaHousekeepingInterval int `def:"20000" later:"replication"`
 	// Bytes of a replication frame.
-	HaTransferBatchSize int `def:"32768"`
+	HaTransferBatchSize int `def:"32768" later:"replication"`
 	// Fixed master; otherwise the name server tells it.
-	HaMasterAddress string `def:"null" mark:"m"`
+	HaMasterAddress string `def:"null" later:"replication" mark:"m"`
 	// Bytes a slave may lag and still count as in sync; HaMaxGapNotInSync of 5.x.
-	HaSlaveFallbehindMax int `def:"!" v4:"268435456"`
+	HaSlaveFallbehindMax int `def:"!" v4:"268435456" later:"replication"`
 	// Bytes a slave may lag and still count as in sync.
 	HaMaxGapNotInSync int `def:"268435456" v4:"!" later:"replication"`
 	// ASYNC_MASTER, SYNC_MASTER or SLAVE.
@@ -160,7 +160,7 @@ type MessageStoreConfig struct {
 	SyncFlushTimeout  int `def:"5000"`
 	PutMessageTimeout int `def:"8000" v4:"!"`
 	// ms; then FLUSH_SLAVE_TIMEOUT(12).
-	SlaveTimeout int `def:"3000"`
+	SlaveTimeout int `def:"3000" later:"replication"`
 	// Delays <n>[smhd], separated by single blanks, from level 1 on; see DelayLevels.
 	MessageDelayLevel string `def:"1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h" mark:"r"`
 	// ms between writes of delayOffset.json.
@@ -169,7 +169,7 @@ type MessageStoreConfig struct {
 	CleanFileForciblyEnable bool `def:"true" mark:"m"`
 	WarmMapedFileEnable     bool `def:"false" none:"space is faulted in ahead of the write position anyway"`
 	// Pulls out of range on slaves are corrected.
-	OffsetCheckInSlave bool `def:"false"`
+	OffsetCheckInSlave bool `def:"false" later:"replication"`
 	DebugLockEnable    bool `def:"false" none:"internal tuning of the Java server"`
 	// Commit log duplicates by confirmOffset.
 	DuplicationEnable bool `def:"false" later:"duplication"`

@@ -45,6 +45,9 @@ type ServerConfig struct {
 	// Observe is told of every answer, for metrics. It must be quick.
 	Observe func(Observation)
 
+	// SendBuffer and ReceiveBuffer are the sizes of the sockets' buffers, bytes; 0: as the system chooses.
+	SendBuffer, ReceiveBuffer int
+
 	// Poison overwrites the memory of each request when its handler returns, to find handlers that keep views.
 	Poison bool
 }
@@ -116,6 +119,7 @@ func (s *Server) Serve(l net.Listener, fast bool) error {
 		raw, err := l.Accept()
 		if err == nil {
 			pause = 0
+			s.tune(raw)
 			s.ServeConn(raw, fast)
 			continue
 		}
@@ -135,6 +139,20 @@ func (s *Server) Serve(l net.Listener, fast bool) error {
 		case <-time.After(pause):
 		case <-s.stop:
 		}
+	}
+}
+
+// tune sets the buffers of an accepted connection.
+func (s *Server) tune(raw net.Conn) {
+	tcp, ok := raw.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	if n := s.cfg.SendBuffer; n > 0 {
+		_ = tcp.SetWriteBuffer(n)
+	}
+	if n := s.cfg.ReceiveBuffer; n > 0 {
+		_ = tcp.SetReadBuffer(n)
 	}
 }
 

@@ -73,7 +73,9 @@ type Config struct {
 	BatchTopic func(topic string) bool
 	// Cleaning says when old files are deleted, and when the disk is too full to take messages. It is asked again in each
 	// round. nil: nothing is deleted, and disks are not looked at.
-	Cleaning  func() CleaningRules
+	Cleaning func() CleaningRules
+	// Limits of reads; asked in each. nil: DefaultReadLimits.
+	Limits    func() ReadLimits
 	DiskUsage func(dir string) float64 // used part of a directory's disk, -1 if unknown; nil: as the system tells
 	Now       func() time.Time         // nil: time.Now. Store timestamps come from it.
 	Log       *slog.Logger             // nil: slog.Default

@@ -12,14 +12,27 @@ import (
 	"rocketmq-go/store/consumequeue"
 )
 
-// Limits of one Get (Java: maxTransfer…OnMessageInMemory, …InDisk, maxFilterMessageSize).
-const (
-	maxBytesInMemory = 256 << 10
-	maxCountInMemory = 32
-	maxBytesOnDisk   = 64 << 10
-	maxCountOnDisk   = 8
-	maxExamined      = 800 // units looked at, if MaxCount is not larger
-)
+// ReadLimits bound what one Get or query returns and looks at. One message is returned however large it is.
+type ReadLimits struct {
+	BytesInMemory, CountInMemory int // of messages that are taken to be in memory (maxTransfer…OnMessageInMemory)
+	BytesOnDisk, CountOnDisk     int // of others (maxTransfer…OnMessageInDisk)
+	// FilterBytes are looked at of a consume queue, if the number asked for needs no more (maxFilterMessageSize).
+	FilterBytes int
+	// InMemoryPercent of the machine's memory are taken to hold the newest messages (accessMessageInMemoryMaxRatio).
+	InMemoryPercent int
+	QueryResults    int // of QueryIndex (maxMsgsNumBatch)
+}
+
+// DefaultReadLimits are those of a Java broker that is told nothing.
+func DefaultReadLimits() ReadLimits {
+	return ReadLimits{
+		BytesInMemory: 256 << 10, CountInMemory: 32, BytesOnDisk: 64 << 10, CountOnDisk: 8, FilterBytes: 16000,
+		InMemoryPercent: 40, QueryResults: 64,
+	}
+}
+
+// hot is how many bytes behind the log's end are taken to be in memory.
+func (s *Store) hot(l *ReadLimits) int64 { return s.memory / 100 * int64(l.InMemoryPercent) }
 
 // getter is what a Get needs besides its arguments; they are reused.
 type getter struct {
@@ -91,7 +104,9 @@ func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResul
 		next     = r.Offset
 		first    = n // number of the first unit; of the next one is n
 		unit     = int(q.UnitSize())
-		examined = max(maxExamined, int64(r.MaxCount))
+		limits   = s.cfg.Limits()
+		hot      = s.hot(&limits)
+		examined = max(int64(limits.FilterBytes)/consumequeue.UnitSize, int64(r.MaxCount))
 	)
 	// as in Java a Get does not go beyond the queue's file
 	_, stop := q.Units()
@@ -115,7 +130,7 @@ func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResul
 		}
 		for ; len(units) > 0; units = units[unit:] {
 			u := q.Parse(units, n)
-			if res.Count > 0 && full(len(dst)-start, res.Count, int(u.Count), r.MaxCount, int(u.Size), s.inMemory(u.PhyOffset, end)) {
+			if res.Count > 0 && limits.full(len(dst)-start, res.Count, int(u.Count), r.MaxCount, int(u.Size), end-u.PhyOffset <= hot) {
 				stop = n
 				break
 			}
@@ -143,19 +158,19 @@ func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResul
 	}
 	res.NextBeginOffset = next
 	res.MaxOffset = max(res.MaxOffset, next)
-	res.BehindMemory = last >= 0 && end-last > s.memory
+	res.BehindMemory = last >= 0 && end-last > hot
 	return dst
 }
 
 // full tells whether the next record, of more messages and size bytes, has to wait for another Get.
-func full(bytes, count, more, maxCount, size int, inMemory bool) bool {
+func (l *ReadLimits) full(bytes, count, more, maxCount, size int, inMemory bool) bool {
 	if count+more > maxCount {
 		return true
 	}
 	if inMemory {
-		return bytes+size > maxBytesInMemory || count >= maxCountInMemory
+		return bytes+size > l.BytesInMemory || count >= l.CountInMemory
 	}
-	return bytes+size > maxBytesOnDisk || count >= maxCountOnDisk
+	return bytes+size > l.BytesOnDisk || count >= l.CountOnDisk
 }
 
 // match reads the record of a unit if the matcher wants it. The record is valid until the next call. A unit whose extension
@@ -200,6 +215,3 @@ func looksLikeRecord(b []byte) bool {
 	magic := binary.BigEndian.Uint32(b[4:])
 	return int(binary.BigEndian.Uint32(b)) == len(b) && (magic == message.MagicV1 || magic == message.MagicV2)
 }
-
-// inMemory is Java 4.9's estimate: the last 40 % of the machine's memory of the log are in the page cache.
-func (s *Store) inMemory(phyOffset, end int64) bool { return end-phyOffset <= s.memory }

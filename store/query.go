@@ -161,17 +161,15 @@ func (s *Store) Record(dst []byte, phyOffset int64, size int32) ([]byte, bool) {
 // InMemory implements API.
 func (s *Store) InMemory(topic string, queueID int32, offset int64) bool {
 	u, ok := s.Unit(topic, queueID, offset)
-	return ok && s.inMemory(u.PhyOffset, s.cl.End())
+	limits := s.cfg.Limits()
+	return ok && s.cl.End()-u.PhyOffset <= s.hot(&limits)
 }
-
-// maxQueryResults is Java's maxMsgsNumBatch.
-const maxQueryResults = 64
 
 // QueryIndex implements API. Different keys with the same hash are told apart by looking at the messages, and a message
 // that was indexed twice is found once; Java does neither.
 func (s *Store) QueryIndex(topic, key string, maxNum int, beginMs, endMs int64) IndexResult {
 	var res IndexResult
-	maxNum = min(maxNum, maxQueryResults)
+	maxNum = min(maxNum, s.cfg.Limits().QueryResults)
 	if s.ix == nil {
 		return res
 	}

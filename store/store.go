@@ -45,7 +45,7 @@ type Store struct {
 	gone  *deletedTopics
 	clean bool // how the last stop was
 
-	memory int64 // bytes behind the log's end that are taken to be in memory
+	memory int64 // of the machine, bytes
 
 	making sync.Mutex // held while a queue is made, or those of a topic are deleted; before mu, behind that of the dispatcher
 	mu     sync.RWMutex
@@ -144,6 +144,9 @@ func (c Config) withDefaults() Config {
 	if c.DiskUsage == nil {
 		c.DiskUsage = DiskUsage
 	}
+	if c.Limits == nil {
+		c.Limits = DefaultReadLimits
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -177,7 +180,7 @@ func newStore(cfg Config) (*Store, error) {
 	s.sync = &segment.Syncer{Disk: cfg.disk}
 	s.fds = segment.NewFDs(queueDescriptors())
 	s.fds.Sync = s.sync
-	s.memory = physicalMemory() * accessInMemoryPercent / 100
+	s.memory = physicalMemory()
 	s.dispatch.init(s)
 	s.flush.init(s)
 	s.upkeep.init(s)
@@ -455,9 +458,6 @@ func (s *Store) allQueues() []*queue {
 	}
 	return qs
 }
-
-// accessInMemoryPercent is accessMessageInMemoryMaxRatio.
-const accessInMemoryPercent = 40
 
 func physicalMemory() int64 {
 	var info unix.Sysinfo_t

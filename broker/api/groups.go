@@ -14,6 +14,7 @@ import (
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/compat"
 	"rocketmq-go/compat/fastjson"
+	"rocketmq-go/config"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
 )
@@ -25,6 +26,7 @@ import (
 //	353 UPDATE_AND_GET_GROUP_FORBIDDEN  which topics a group may not read
 //	300 QUERY_TOPIC_CONSUME_BY_WHO, 343 QUERY_TOPICS_BY_CONSUMER, 345 QUERY_SUBSCRIPTION_BY_CONSUMER
 type groups struct {
+	config    func() *config.BrokerValues
 	profile   *compat.Profile
 	table     *group.Table
 	offsets   *offset.Store
@@ -68,7 +70,9 @@ func (g *groups) delete(r *remoting.Request) (*protocol.Response, error) {
 	}
 	name := strings.Clone(h.GroupName.V)
 	g.table.Delete(name)
-	g.stats.RemoveGroup(name)
+	if g.config().AutoDeleteUnusedStats {
+		g.stats.RemoveGroup(name)
+	}
 	if h.CleanOffset || h.RemoveOffset {
 		g.broadcast.Forget(func(_, group string) bool { return group == name })
 		g.offsets.RemoveGroup(name)

@@ -37,8 +37,6 @@ type queries struct {
 }
 
 const (
-	// indexLimit is how many entries of a key Java looks at (maxMsgsNumBatch).
-	indexLimit = 64
 	// answerLimit is what a body may have so that the frame around it does not become too long.
 	answerLimit = protocol.MaxFrame - 64<<10
 	// unitLimit is how many units of a queue one answer shows: as JSON they stay below answerLimit.
@@ -63,13 +61,14 @@ func (q *queries) byKey(r *remoting.Request) (*protocol.Response, error) {
 		IndexLastUpdateTimestamp: protocol.Some(int64(0)), IndexLastUpdatePhyoffset: protocol.Some(int64(0)),
 	}
 	resp := &protocol.Response{Header: answer}
-	found := q.store.QueryIndex(h.Topic.V, h.Key.V, indexLimit, h.BeginTimestamp.V, h.EndTimestamp.V)
+	limit := q.config().Store.MaxMsgsNumBatch
+	found := q.store.QueryIndex(h.Topic.V, h.Key.V, limit, h.BeginTimestamp.V, h.EndTimestamp.V)
 	slices.Sort(found.PhyOffsets)
 	var records [][]byte
 	size := 0
 	for _, phy := range slices.Backward(found.PhyOffsets) {
 		record, ok := q.store.Record(nil, phy, 0)
-		if size += len(record); len(records) >= min(max, indexLimit) || size > answerLimit {
+		if size += len(record); len(records) >= min(max, limit) || size > answerLimit {
 			break
 		}
 		if ok {

@@ -175,11 +175,11 @@ func (s *Services) tools() []remoting.Route {
 	values := s.Config.Load
 	address := func(ch remoting.Channel) string { return s.StoreHost(ch).String() }
 	topics := &topics{
-		profile: s.Profile, table: s.Topics, offsets: s.Offsets, broadcast: s.Broadcast, store: s.Store, stats: s.Stats,
+		config: values, profile: s.Profile, table: s.Topics, offsets: s.Offsets, broadcast: s.Broadcast, store: s.Store, stats: s.Stats,
 		started: s.Started.UnixMilli(),
 	}
 	groups := &groups{
-		profile: s.Profile, table: s.Groups, offsets: s.Offsets, broadcast: s.Broadcast, consumers: s.Consumers, stats: s.Stats,
+		config: values, profile: s.Profile, table: s.Groups, offsets: s.Offsets, broadcast: s.Broadcast, consumers: s.Consumers, stats: s.Stats,
 		address: address,
 	}
 	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}

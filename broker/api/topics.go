@@ -13,6 +13,7 @@ import (
 	"rocketmq-go/broker/topic"
 	"rocketmq-go/compat"
 	"rocketmq-go/compat/fastjson"
+	"rocketmq-go/config"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
 )
@@ -22,6 +23,7 @@ import (
 //	17 UPDATE_AND_CREATE_TOPIC, 18 …_LIST, 215 DELETE_TOPIC_IN_BROKER
 //	21 GET_ALL_TOPIC_CONFIG, 351 GET_TOPIC_CONFIG, 305 GET_SYSTEM_TOPIC_LIST_FROM_BROKER
 type topics struct {
+	config    func() *config.BrokerValues
 	profile   *compat.Profile
 	table     *topic.Table
 	offsets   *offset.Store
@@ -111,15 +113,35 @@ func (t *topics) delete(r *remoting.Request) (*protocol.Response, error) {
 	if err := t.table.CheckDelete(name); err != nil {
 		return nil, err
 	}
-	if t.profile.TopicAttributes {
-		// 4.9 leaves the offsets.
-		t.broadcast.Forget(func(topic, _ string) bool { return topic == name })
-		t.offsets.RemoveTopic(name)
+	names := append(t.popRetryTopics(name), name)
+	for _, name := range names {
+		if t.profile.TopicAttributes {
+			// 4.9 leaves the offsets.
+			t.broadcast.Forget(func(topic, _ string) bool { return topic == name })
+			t.offsets.RemoveTopic(name)
+		}
+		t.table.Delete(name)
+		if t.config().AutoDeleteUnusedStats {
+			t.stats.RemoveTopic(name)
+		}
 	}
-	t.table.Delete(name)
-	t.stats.RemoveTopic(name)
-	t.store.DeleteTopics([]string{name})
+	t.store.DeleteTopics(names)
 	return &protocol.Response{}, onDisk(t.table.Sync)
+}
+
+// popRetryTopics are those of a topic that go with it: each group that reads it by POP has one, in either form of the name.
+func (t *topics) popRetryTopics(name string) (retry []string) {
+	if !t.profile.TopicAttributes || !t.config().ClearRetryTopicWhenDeleteTopic {
+		return nil
+	}
+	for _, group := range t.offsets.GroupsOf(name) {
+		for _, separator := range []string{"_", "+"} {
+			if r := "%RETRY%" + group + separator + name; t.table.Get(r) != nil {
+				retry = append(retry, r)
+			}
+		}
+	}
+	return retry
 }
 
 func (t *topics) all(*remoting.Request) (*protocol.Response, error) {

@@ -77,7 +77,7 @@ func startBroker(ctx context.Context, cfg *config.Broker, log *slog.Logger) (*br
 	if err != nil {
 		return nil, err
 	}
-	client, err := clientTLS(&cfg.Load().Own)
+	client, err := clientTLS(&cfg.Load().Own, cfg.Load().Client.UseTLS)
 	if err != nil {
 		return nil, err
 	}

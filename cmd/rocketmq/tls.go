@@ -44,10 +44,10 @@ func serverTLS(own *config.OwnConfig) (*tls.Config, error) {
 	return c, clientAuth(c, own)
 }
 
-// clientTLS secures the connections that a server opens, when tls.enable asks for it; otherwise nil. As in Java a server
+// clientTLS secures the connections that a server opens, when tls.enable or useTLS asks for it; otherwise nil. As in Java a server
 // is believed unless tls.client.authServer says that its certificate is checked.
-func clientTLS(own *config.OwnConfig) (*tls.Config, error) {
-	if !own.TLSEnable {
+func clientTLS(own *config.OwnConfig, use bool) (*tls.Config, error) {
+	if !own.TLSEnable && !use {
 		return nil, nil
 	}
 	c := &tls.Config{InsecureSkipVerify: own.TLSTestModeEnable || !own.TLSClientAuthServer}

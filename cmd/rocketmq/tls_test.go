@@ -127,7 +127,18 @@ func TestTLSSettingsRefused(t *testing.T) {
 		}
 	}
 	own := config.OwnConfig{TLSEnable: true, TLSClientAuthServer: true, TLSClientTrustCertPath: "/nonexistent"}
-	if _, err := clientTLS(&own); err == nil {
+	if _, err := clientTLS(&own, false); err == nil {
 		t.Error("a missing trust file is no error")
+	}
+}
+
+// useTLS is Java's other name for tls.enable.
+func TestUseTLS(t *testing.T) {
+	var own config.OwnConfig
+	if c, err := clientTLS(&own, false); c != nil || err != nil {
+		t.Error("without either:", c, err)
+	}
+	if c, err := clientTLS(&own, true); c == nil || err != nil {
+		t.Error("useTLS:", c, err)
 	}
 }
