@@ -20,7 +20,6 @@ type Log struct {
 	dir     string
 	Records []Record
 	next    int64 // offset behind the last record
-	base    int64 // of the file that next is in
 	size    int64 // of a file, once known
 }
 

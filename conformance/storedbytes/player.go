@@ -35,10 +35,9 @@ type Player struct {
 	Log  *Log
 	V4   bool // requests of 5.x are left out
 
-	run   Run
-	name  string // of the section
-	conn  *replay.Conn
-	fresh bool // another connection for the next request
+	run  Run
+	name string // of the section
+	conn *replay.Conn
 }
 
 const (
