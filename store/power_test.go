@@ -292,6 +292,7 @@ func (p *powerTest) operate() {
 		p.step("delete %s", topic)
 		p.deleting[topic] = p.s.cl.End()
 		p.s.DeleteTopics([]string{topic})
+		synctest.Wait()
 		if p.failed == nil {
 			p.deleted[topic] = p.s.gone.before[topic]
 		}
@@ -338,6 +339,7 @@ func (p *powerTest) put() {
 	}
 	m.Properties = []byte(props)
 	p.s.Put(m, func(PutResult) {})
+	synctest.Wait() // the log's helper may be at work, and the power fail there
 	e := p.s.pending[len(p.s.pending)-1]
 	raw, ok := p.s.Record(nil, e.phyOffset, e.size)
 	if !ok {
