@@ -67,7 +67,7 @@ type MessageStoreConfig struct {
 	// Extension files beside the consume queues, for enableCalcFilterBitMap.
 	EnableConsumeQueueExt bool `def:"false" mark:"r"`
 	// Bytes of one; it must not change while there are some.
-	MappedFileSizeConsumeQueueExt   int `def:"50331648" mark:"r"`
+	MappedFileSizeConsumeQueueExt int `def:"50331648" mark:"r"`
 	// Size of a file of a batch queue (queue.type=BatchCQ), bytes, rounded up to whole units of 46; it must not change while
 	// there are some.
 	MapperFileSizeBatchConsumeQueue int `def:"13800000" v4:"!" mark:"r"`

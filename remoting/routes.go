@@ -55,10 +55,10 @@ type RoutesConfig struct {
 	// Unsupported handles codes that are not in the table; default: answer code 3 as Java does.
 	Unsupported func(r *Request)
 	Gathered    func() // see Gatherer; nil: nothing
-	Workers     int // goroutines of the pool, default 4 × GOMAXPROCS
-	Queue       int // requests that wait for one, default 1024; more are answered with code 2
-	QueueBytes  int // of all requests of a mode that are not answered, default 64 MiB; a single one may be larger
-	Waiting     int // goroutines of Waiting handlers, default 256; more requests are answered with code 2
+	Workers     int    // goroutines of the pool, default 4 × GOMAXPROCS
+	Queue       int    // requests that wait for one, default 1024; more are answered with code 2
+	QueueBytes  int    // of all requests of a mode that are not answered, default 64 MiB; a single one may be larger
+	Waiting     int    // goroutines of Waiting handlers, default 256; more requests are answered with code 2
 	Log         *slog.Logger
 }
 
