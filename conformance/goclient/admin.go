@@ -102,20 +102,28 @@ func skip(r *run) error {
 		return err
 	}
 	var broker string
-	queues := map[int]bool{}
+	queues := map[int]int64{} // their next offsets
 	for i := range 30 {
 		res, err := r.send(p, primitive.NewMessage(r.topic(), fmt.Appendf(nil, "skipped/%d", i)))
 		if err != nil {
 			return err
 		}
 		r.ledger.send()
-		queues[res.MessageQueue.QueueId] = true
+		queues[res.MessageQueue.QueueId] = res.QueueOffset + 1
 		if broker, err = brokerOf(res); err != nil {
 			return err
 		}
 	}
-	for q := range queues {
-		if err := setOffset(r.ctx, broker, r.group(), r.topic(), q, 0); err != nil {
+	for q, next := range queues {
+		// a message can be acknowledged before its queue has it
+		err := r.until(func() (bool, error) {
+			end, err := maxOffset(r.ctx, broker, r.topic(), q)
+			return end == next, err
+		})
+		if err == nil {
+			err = setOffset(r.ctx, broker, r.group(), r.topic(), q, 0)
+		}
+		if err != nil {
 			return err
 		}
 	}
