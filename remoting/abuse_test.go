@@ -91,7 +91,7 @@ func closes(t *testing.T, c net.Conn, limit int) {
 	}
 }
 
-// What real 5.3.3 servers do with broken frames: close without an answer. Others are not affected.
+// U003. What real 5.3.3 servers do with broken frames: close without an answer. Others are not affected.
 func TestBrokenFrames(t *testing.T) {
 	var log logBuffer
 	s, addr := start(t, ServerConfig{Dispatcher: testRoutes(t), Log: slog.New(slog.NewTextHandler(&log, nil))})
