@@ -427,19 +427,22 @@ func addWritePerm(c *Call) error {
 }
 
 func getNamesrvConfig(c *Call) error {
-	return c.everyNamesrv(func(addr string) error {
-		answer, err := c.exchange(addr, ask(protocol.ReqGetNamesrvConfig, nil))
-		if err != nil {
-			return err
-		}
-		config, err := properties.Parse(latin1(answer.Body))
-		if err != nil {
-			return err
-		}
-		c.printf("============%s============\n", addr)
-		c.properties(addr, config)
-		return nil
-	})
+	return c.everyNamesrv(func(addr string) error { return c.showConfig(addr, protocol.ReqGetNamesrvConfig) })
+}
+
+// showConfig prints what a name server or controller answers to the question for its configuration.
+func (c *Call) showConfig(addr string, code int32) error {
+	answer, err := c.exchange(addr, ask(code, nil))
+	if err != nil {
+		return err
+	}
+	config, err := properties.Parse(latin1(answer.Body))
+	if err != nil {
+		return err
+	}
+	c.printf("============%s============\n", addr)
+	c.properties(addr, config)
+	return nil
 }
 
 func updateNamesrvConfig(c *Call) error {

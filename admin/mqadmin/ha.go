@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"rocketmq-go/compat/fastjson"
-	"rocketmq-go/compat/properties"
 	"rocketmq-go/remoting/protocol"
 )
 
@@ -106,16 +105,9 @@ func getControllerMetaData(c *Call) error {
 
 func getControllerConfig(c *Call) error {
 	for _, addr := range split(c.text("a")) {
-		answer, err := c.exchange(addr, ask(protocol.ReqGetControllerConfig, nil))
-		if err != nil {
+		if err := c.showConfig(addr, protocol.ReqGetControllerConfig); err != nil {
 			return err
 		}
-		config, err := properties.Parse(latin1(answer.Body))
-		if err != nil {
-			return err
-		}
-		c.printf("============%s============\n", addr)
-		c.properties(addr, config)
 	}
 	return nil
 }

@@ -344,16 +344,20 @@ func consumedKind(m *received, members *protocol.ConsumerConnection) string {
 	return "CONSUMED"
 }
 
+// span reads the options of a search: from and to (ms), and how many results at most.
+func (c *Call) span(mostOption string, mostDefault int32) (from, to int64, most int32, err error) {
+	if from, err = c.timeOption("b", 0); err != nil {
+		return
+	}
+	if to, err = c.timeOption("e", math.MaxInt64); err != nil {
+		return
+	}
+	most, err = c.int32(mostOption, mostDefault)
+	return
+}
+
 func queryMsgByKey(c *Call) error {
-	from, err := c.timeOption("b", 0)
-	if err != nil {
-		return err
-	}
-	to, err := c.timeOption("e", math.MaxInt64)
-	if err != nil {
-		return err
-	}
-	most, err := c.int32("m", maxByKey)
+	from, to, most, err := c.span("m", maxByKey)
 	if err != nil {
 		return err
 	}

@@ -119,15 +119,7 @@ func (c *Call) traces(topic, id string, from, to int64, most int32) ([]traceEven
 }
 
 func queryMsgTraceById(c *Call) error {
-	from, err := c.timeOption("b", 0)
-	if err != nil {
-		return err
-	}
-	to, err := c.timeOption("e", math.MaxInt64)
-	if err != nil {
-		return err
-	}
-	most, err := c.int32("c", mostTraces)
+	from, to, most, err := c.span("c", mostTraces)
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,6 @@ type row struct {
 	fields []string
 }
 
-func (r row) String() string {
-	return fmt.Sprintf("%-20s | %s", r.name, strings.Join(r.fields, " | "))
-}
-
 // table is the output of a suite; lines that start with # carry the reasons of failures.
 type table struct {
 	rows  []row
