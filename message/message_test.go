@@ -247,8 +247,18 @@ func FuzzParseRecord(f *testing.F) {
 
 func FuzzProperties(f *testing.F) {
 	f.Add([]byte("a\x01b\x02c\x01d"))
+	f.Add([]byte("\x02TAGS\x01\x02TAGS\x01\x01\x02TAGSx\x01a\x02KEYS\x01k\x01l\x02INNER_NUM\x011\x02WAIT\x02\x01DELAY"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m := PropertyMap(b)
+		k := ScanKnown(b)
+		for name, got := range map[string][]byte{
+			PropTags: k.Tags, PropKeys: k.Keys, PropUniqKey: k.UniqKey, PropDelay: k.Delay, PropWait: k.Wait,
+			PropMultiDispatch: k.MultiDispatch, PropMultiQueueOffset: k.MultiQueueOffset, PropInnerNum: k.InnerNum,
+		} {
+			if string(got) != m[name] {
+				t.Fatalf("%s is %q in %q", name, got, b)
+			}
+		}
 		for _, d := range []Dialect{Java5, Java49} {
 			again := PropertyMap(Rebuild(b, d))
 			if len(again) != len(m) {

@@ -99,29 +99,44 @@ type Known struct {
 	Tags, Keys, UniqKey, Delay, Wait, MultiDispatch, MultiQueueOffset, InnerNum []byte
 }
 
-// ScanKnown finds all of them in one pass.
+// ScanKnown finds all of them in one pass. It is done for every message that is stored: of a pair only the first byte is
+// looked at before it is compared with a name.
 func ScanKnown(encoded []byte) (k Known) {
-	for p := ScanProperties(encoded); p.Next(); {
-		switch string(p.Name) {
-		case PropTags:
-			k.Tags = p.Value
-		case PropKeys:
-			k.Keys = p.Value
-		case PropUniqKey:
-			k.UniqKey = p.Value
-		case PropDelay:
-			k.Delay = p.Value
-		case PropWait:
-			k.Wait = p.Value
-		case PropMultiDispatch:
-			k.MultiDispatch = p.Value
-		case PropMultiQueueOffset:
-			k.MultiQueueOffset = p.Value
-		case PropInnerNum:
-			k.InnerNum = p.Value
+	for rest := encoded; len(rest) > 0; {
+		pair := rest
+		if i := bytes.IndexByte(rest, PairEnd); i >= 0 {
+			pair, rest = rest[:i], rest[i+1:]
+		} else {
+			rest = nil
+		}
+		if len(pair) == 0 {
+			continue
+		}
+		switch pair[0] {
+		case PropTags[0]:
+			pick(&k.Tags, pair, PropTags)
+		case PropKeys[0]:
+			pick(&k.Keys, pair, PropKeys)
+		case PropUniqKey[0]:
+			pick(&k.UniqKey, pair, PropUniqKey)
+		case PropDelay[0]:
+			pick(&k.Delay, pair, PropDelay)
+		case PropWait[0]:
+			pick(&k.Wait, pair, PropWait)
+		case PropInnerNum[0]:
+			pick(&k.MultiDispatch, pair, PropMultiDispatch)
+			pick(&k.MultiQueueOffset, pair, PropMultiQueueOffset)
+			pick(&k.InnerNum, pair, PropInnerNum)
 		}
 	}
 	return k
+}
+
+// pick sets value to that of a pair with this name, if it has one.
+func pick(value *[]byte, pair []byte, name string) {
+	if n := len(name); len(pair) > n+1 && pair[n] == NameEnd && string(pair[:n]) == name {
+		*value = pair[n+1:]
+	}
 }
 
 // Dialect tells which Java release writes a property string: they differ in the map they use and in how they end.
