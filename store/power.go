@@ -56,8 +56,10 @@ func (s *Store) fitQueues(from, durable int64) error {
 		}
 		if changed {
 			q.NotSynced()
-			for dir := q.Dir(); len(dir) >= len(s.cfg.Dir); dir = filepath.Dir(dir) {
-				s.sync.Changed(dir)
+			for _, dir := range q.Dirs() {
+				for ; len(dir) >= len(s.cfg.Dir); dir = filepath.Dir(dir) {
+					s.sync.Changed(dir)
+				}
 			}
 			s.upkeep.note(q)
 		}

@@ -4,11 +4,9 @@
 package store
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,7 +16,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"rocketmq-go/message"
 	"rocketmq-go/store/consumequeue"
 	"rocketmq-go/store/segment"
 )
@@ -58,7 +55,10 @@ type stored struct {
 	further            []string // topics of light message queues
 	furtherOffsets     []int64
 	queued, rolledBack bool
+	batch              bool  // of a batch queue
+	count              int64 // messages
 	size               int64
+	ext                ExtUnit // what the extension of its unit has to say
 }
 
 // powerFailure is what was promised when the power failed.
@@ -68,9 +68,9 @@ type powerFailure struct {
 }
 
 func TestPowerFailures(t *testing.T) {
-	rounds, first := 150, uint64(1)
+	rounds, first := 80, uint64(1)
 	if testing.Short() {
-		rounds = 40
+		rounds = 20
 	}
 	if n, err := strconv.Atoi(os.Getenv("ROCKETMQ_POWER_ROUNDS")); err == nil {
 		rounds = n
@@ -114,7 +114,9 @@ func newPowerTest(t *testing.T, seed uint64, dir string) *powerTest {
 	p.clockBack = p.rng.IntN(6) == 0
 	p.cfg = Config{
 		CommitLogFileSize: 64 << 10, ConsumeQueueFileSize: 8000, IndexSlots: 1500, IndexUnits: 400,
-		EnableLMQ: true, EnableMultiDispatch: true, SyncFlush: p.rng.IntN(3) > 0, IndexSafe: p.rng.IntN(2) == 0,
+		ExtFileSize: 10000, BatchQueueFileSize: 100 * consumequeue.BatchUnitSize, FilterBitMap: bitMap,
+		BatchTopic: func(topic string) bool { return topic[0] == 'B' },
+		EnableLMQ:  true, EnableMultiDispatch: true, SyncFlush: p.rng.IntN(3) > 0, IndexSafe: p.rng.IntN(2) == 0,
 		Compat49: p.rng.IntN(4) == 0, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Now: func() time.Time { return time.UnixMilli(p.now) },
 		DiskUsage: func(string) float64 {
@@ -236,6 +238,8 @@ func (m *stored) end() int64 { return m.phy + m.size }
 
 func (p *powerTest) open() {
 	p.cfg.Dir, p.cfg.disk = p.disk.root, p.disk
+	p.cfg.ExtEnabled = p.rng.IntN(3) > 0
+	p.step("open, extensions %v", p.cfg.ExtEnabled)
 	s, err := newStore(p.cfg)
 	if err != nil {
 		p.fail("open: %v", err)
@@ -319,49 +323,6 @@ func (p *powerTest) operate() {
 	synctest.Wait()
 }
 
-func (p *powerTest) topic() string { return fmt.Sprint("T", p.rng.IntN(3)) }
-
-func (p *powerTest) put() {
-	p.now += p.rng.Int64N(1500)
-	p.nextSeed++
-	m := newMessage(p.topic(), p.rng.Int32N(2), strings.Repeat("b", p.rng.IntN(1<<p.rng.IntN(12))), "")
-	st := &stored{topic: m.Topic, queueID: m.QueueID, key: fmt.Sprint("u", p.nextSeed), queued: true}
-	props := fmt.Sprintf("UNIQ_KEY\x01%s\x02KEYS\x01k%d\x02TAGS\x01t%d\x02", st.key, p.nextSeed%5, p.nextSeed%3)
-	switch p.rng.IntN(12) {
-	case 0:
-		props += "INNER_MULTI_DISPATCH\x01%LMQ%a,%LMQ%b\x02"
-	case 1:
-		m.SysFlag, st.queued = message.SysPrepared, false
-	case 2:
-		m.SysFlag, st.queued, st.rolledBack = message.SysRollback, false, true
-	case 3:
-		props += "WAIT\x01false\x02"
-	}
-	m.Properties = []byte(props)
-	p.s.Put(m, func(PutResult) {})
-	synctest.Wait() // the log's helper may be at work, and the power fail there
-	e := p.s.pending[len(p.s.pending)-1]
-	raw, ok := p.s.Record(nil, e.phyOffset, e.size)
-	if !ok {
-		p.fail("the record at %d cannot be read", e.phyOffset)
-	}
-	st.raw, st.phy, st.size, st.offset, st.time = raw, e.phyOffset, int64(e.size), e.queueOffset, e.storeTime
-	r, err := message.ParseRecord(raw)
-	if err != nil {
-		p.fail("%v", err)
-	}
-	known := message.ScanKnown(r.Properties)
-	if len(known.MultiDispatch) > 0 {
-		st.further = strings.Split(string(known.MultiDispatch), ",")
-		for _, n := range strings.Split(string(known.MultiQueueOffset), ",") {
-			offset, _ := strconv.ParseInt(n, 10, 64)
-			st.furtherOffsets = append(st.furtherOffsets, offset)
-		}
-	}
-	p.step("put %d+%d", st.phy, st.size)
-	p.all = append(p.all, st)
-}
-
 // lostOnDisk tells whether the disk does not have a whole record.
 func (p *powerTest) lostOnDisk(m *stored) bool {
 	return string(p.diskBytes("commitlog", m.phy, int(m.size), p.cfg.CommitLogFileSize)) != string(m.raw)
@@ -379,143 +340,4 @@ func (p *powerTest) diskBytes(dir string, at int64, n int, fileSize int64) []byt
 		return nil
 	}
 	return b
-}
-
-// checkPromises holds what is on the disk against the checkpoint on it.
-func (p *powerTest) checkPromises() {
-	cp, err := os.ReadFile(filepath.Join(p.disk.root, "checkpoint"))
-	if err != nil || len(cp) < 24 || p.clockBack {
-		return
-	}
-	physic, logics := int64(binary.BigEndian.Uint64(cp)), int64(binary.BigEndian.Uint64(cp[8:]))
-	firstLog := p.firstOnDisk("commitlog")
-	for _, m := range p.all {
-		if m.phy < firstLog {
-			continue
-		}
-		if m.time < physic && p.lostOnDisk(m) { // of one millisecond there may be some that are not
-			p.fail("physicMsgTimestamp is %d, the record at %d of %d is not on disk", physic, m.phy, m.time)
-		}
-		if m.time >= min(physic, logics) || !m.queued || p.isDeleted(m) { // units of what the log may lose go with it
-			continue
-		}
-		dir := filepath.Join("consumequeue", m.topic, fmt.Sprint(m.queueID))
-		b := p.diskBytes(dir, m.offset*consumequeue.UnitSize, consumequeue.UnitSize, p.cfg.ConsumeQueueFileSize)
-		if b == nil || consumequeue.ParseUnit(b).PhyOffset != m.phy {
-			p.fail("logicsMsgTimestamp is %d, the unit %d of %s-%d of %d (record at %d) is not on disk: %x; checkpoint %x", logics, m.offset, m.topic, m.queueID, m.time, m.phy, b, cp[:usedSize])
-		}
-	}
-}
-
-func (p *powerTest) firstOnDisk(dir string) int64 {
-	entries, _ := os.ReadDir(filepath.Join(p.disk.root, dir))
-	for _, e := range entries {
-		if n, err := strconv.ParseInt(e.Name(), 10, 64); err == nil {
-			return n
-		}
-	}
-	return 0
-}
-
-// queueText is what a queue should have, and when its topic was deleted.
-func (p *powerTest) queueText(topic string, id int32) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "the log begins at %d, the topic was deleted at %d; records:", p.s.MinPhyOffset(), p.deleted[topic])
-	for _, m := range p.all {
-		if m.topic == topic && m.queueID == id && m.queued {
-			fmt.Fprintf(&b, " %d@%d", m.offset, m.phy)
-		}
-	}
-	return b.String()
-}
-
-// isDeleted tells whether the topic was, or may have been, deleted behind a message.
-func (p *powerTest) isDeleted(m *stored) bool {
-	return m.phy < max(p.deleted[m.topic], p.deleting[m.topic])
-}
-
-// check holds a store that was just opened against what was put: all below promised must be there.
-func (p *powerTest) check(promised int64) {
-	p.t.Helper()
-	s := p.s
-	end := s.cl.End()
-	kept := p.all[:0:0]
-	for _, m := range p.all {
-		if m.end() <= end {
-			kept = append(kept, m)
-			continue
-		}
-		if m.end() <= promised {
-			p.fail("the record at %d is gone, the log ends at %d, %d was promised", m.phy, end, promised)
-		}
-	}
-	p.all = kept
-	for topic := range p.deleting {
-		was := p.deleted[topic]
-		is := s.gone.before[topic]
-		if is != min(was, end) && is != min(p.deleting[topic], end) && is != 0 {
-			p.fail("topic %s deleted at %d, it was %d", topic, is, was)
-		}
-		if is < min(was, end) && was > s.cl.Min() {
-			p.fail("the deletion of %s at %d is forgotten: %d", topic, was, is)
-		}
-		p.deleted[topic] = is
-		p.deleting[topic] = is
-	}
-	first := max(s.MinPhyOffset(), 0)
-	type place struct {
-		topic string
-		id    int32
-	}
-	next := make(map[place]int64)
-	expect := func(m *stored, topic string, id int32, offset int64) {
-		if m.phy < p.deleted[topic] {
-			return
-		}
-		u, ok := s.Unit(topic, id, offset)
-		if !ok || u.PhyOffset != m.phy || int64(u.Size) != m.size {
-			p.fail("unit %d of %s-%d is %+v (%v), the record is at %d; the queue is [%d, %d), %s", offset, topic, id, u, ok, m.phy,
-				s.MinOffset(topic, id), s.MaxOffset(topic, id), p.queueText(topic, id))
-		}
-		at := place{topic, id}
-		if n, ok := next[at]; ok && n != offset {
-			p.fail("%s-%d: unit %d follows %d", topic, id, offset, n-1)
-		} else if !ok && s.MinOffset(topic, id) != offset {
-			p.fail("%s-%d begins at %d, its first record has %d", topic, id, s.MinOffset(topic, id), offset)
-		}
-		next[at] = offset + 1
-	}
-	pos := first
-	for _, m := range p.all {
-		if m.phy < first {
-			continue
-		}
-		if m.phy != pos && m.phy != s.cl.NextFile(pos) {
-			p.fail("there is no record at %d, the next one is at %d", pos, m.phy)
-		}
-		pos = m.end()
-		raw, ok := s.Record(nil, m.phy, 0)
-		if !ok || string(raw) != string(m.raw) {
-			p.fail("the record at %d is not what was put (%v)", m.phy, ok)
-		}
-		if m.queued {
-			expect(m, m.topic, m.queueID, m.offset)
-			for i, topic := range m.further {
-				expect(m, topic, 0, m.furtherOffsets[i])
-			}
-		}
-		if !m.rolledBack && p.indexed {
-			if hits := s.QueryIndex(m.topic, m.key, 64, 0, math.MaxInt64).PhyOffsets; len(hits) != 1 || hits[0] != m.phy {
-				p.fail("the key of the record at %d finds %v; index files %+v, indexMsgTimestamp %d, safe %v", m.phy, hits, s.ix.Headers(), s.cp.index.Load(), p.cfg.IndexSafe)
-			}
-		}
-	}
-	if end != pos && end != s.cl.NextFile(pos) {
-		p.fail("the log ends at %d, the last record at %d", end, pos)
-	}
-	for key, q := range s.queues {
-		if n, ok := next[place(key)]; ok && q.Max() != n || !ok && q.Max() != q.Min() {
-			p.fail("%s-%d is [%d, %d), expected its end at %d", key.topic, key.id, q.Min(), q.Max(), n)
-		}
-	}
 }

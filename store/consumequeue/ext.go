@@ -81,6 +81,7 @@ type ExtOptions struct {
 // ext are the extension files of a queue. Like the queue they have one writer and any number of readers.
 type ext struct {
 	seq      *segment.Sequence
+	dir      string
 	size     int64 // of a file
 	readOnly bool
 
@@ -102,7 +103,7 @@ func openExt(o *ExtOptions, fds *segment.FDs, log *slog.Logger) (*ext, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ext{seq: seq, size: o.FileSize, readOnly: o.ReadOnly}, nil
+	return &ext{seq: seq, dir: o.Dir, size: o.FileSize, readOnly: o.ReadOnly}, nil
 }
 
 // put collects a unit and returns its address; false if it is too large: the tags have to do.
@@ -156,6 +157,9 @@ func (x *ext) sync() error {
 			continue
 		}
 		err := f.Sync()
+		if err != nil {
+			err = errors.Join(err, f.Rewrite(at-f.Base(), min(upTo, f.End())-f.Base()))
+		}
 		f.Release()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // being deleted
 			return err

@@ -34,11 +34,20 @@ func (q *Queue) Rewind(phy int64) (changed bool, err error) {
 	return changed, nil
 }
 
-// Dir is the directory of the files.
-func (q *Queue) Dir() string { return q.dir }
+// Dirs are the directories of the files: of the units, and of their extensions if there are any.
+func (q *Queue) Dirs() []string {
+	if q.ext == nil {
+		return []string{q.dir}
+	}
+	return []string{q.dir, q.ext.dir}
+}
 
-// NotSynced says that the last files may not be on disk. For recovery after the process was killed.
+// NotSynced says that the last files, and those of the extension, may not be on disk. For recovery after the process was
+// killed.
 func (q *Queue) NotSynced() {
+	if q.ext != nil {
+		q.ext.synced.Store(max(q.ext.seq.First(), 0))
+	}
 	if files := q.seq.Files(); len(files) > 0 {
 		first := files[max(len(files)-scanFiles, 0)].Base() / q.unit
 		q.synced.Store(min(q.synced.Load(), first))
