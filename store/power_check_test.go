@@ -17,7 +17,7 @@ import (
 
 // checkPromises holds what is on the disk against the checkpoint on it.
 func (p *powerTest) checkPromises() {
-	cp, err := os.ReadFile(filepath.Join(p.disk.root, "checkpoint"))
+	cp, err := os.ReadFile(filepath.Join(p.disk.Root, "checkpoint"))
 	if err != nil || len(cp) < 24 || p.clockBack {
 		return
 	}
@@ -40,7 +40,7 @@ func (p *powerTest) checkPromises() {
 }
 
 func (p *powerTest) firstOnDisk(dir string) int64 {
-	entries, _ := os.ReadDir(filepath.Join(p.disk.root, dir))
+	entries, _ := os.ReadDir(filepath.Join(p.disk.Root, dir))
 	for _, e := range entries {
 		if n, err := strconv.ParseInt(e.Name(), 10, 64); err == nil {
 			return n

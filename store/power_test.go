@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rocketmq-go/internal/powerdisk"
 	"rocketmq-go/store/consumequeue"
 	"rocketmq-go/store/segment"
 )
@@ -31,7 +32,7 @@ type powerTest struct {
 	now  int64 // ms
 	full bool  // the disk, for the cleaner
 
-	disk *forgetful
+	disk *powerdisk.Disk
 	s    *Store
 	runs int // directories
 
@@ -132,8 +133,8 @@ func newPowerTest(t *testing.T, seed uint64, dir string) *powerTest {
 			}
 		},
 	}
-	p.disk = newForgetful(filepath.Join(dir, "0"), p.rng)
-	if err := os.MkdirAll(p.disk.root, 0o755); err != nil {
+	p.disk = powerdisk.New(filepath.Join(dir, "0"), p.rng)
+	if err := os.MkdirAll(p.disk.Root, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -143,7 +144,7 @@ func (p *powerTest) end() {
 	if p.s != nil {
 		p.s.release()
 	}
-	p.disk.close()
+	p.disk.Close()
 }
 
 func (p *powerTest) fail(format string, args ...any) {
@@ -152,7 +153,7 @@ func (p *powerTest) fail(format string, args ...any) {
 	if len(did) > 40 {
 		did = did[len(did)-40:]
 	}
-	p.t.Fatalf("seed %d: %s\nthe directory: %s\nlast steps: %s", p.seed, fmt.Sprintf(format, args...), p.disk.root, strings.Join(did, ", "))
+	p.t.Fatalf("seed %d: %s\nthe directory: %s\nlast steps: %s", p.seed, fmt.Sprintf(format, args...), p.disk.Root, strings.Join(did, ", "))
 }
 
 func (p *powerTest) step(format string, args ...any) {
@@ -165,10 +166,10 @@ func (p *powerTest) play() {
 		for range 10 + p.rng.IntN(150) {
 			p.operate()
 		}
-		p.armed()
+		p.arm(nil)
 		for p.failed == nil {
 			if p.rng.IntN(20) == 0 { // between two operations
-				p.disk.onFail()
+				p.disk.Fail()
 				break
 			}
 			p.operate()
@@ -180,25 +181,23 @@ func (p *powerTest) play() {
 	}
 }
 
-// armed has the power fail at one of the next events.
-func (p *powerTest) armed() {
-	p.disk.mu.Lock()
-	defer p.disk.mu.Unlock()
-	p.disk.failAt = p.disk.events + p.rng.IntN(12)
-	p.disk.onFail = func() {
+// arm has the power fail at one of the next events. starting: the store is being opened, and what it has to find again.
+func (p *powerTest) arm(starting *powerFailure) {
+	p.disk.Arm(p.rng.IntN(12), func() {
 		p.runs++
 		p.failed = &powerFailure{dir: filepath.Join(p.dir, strconv.Itoa(p.runs))}
-		if p.s != nil {
+		if starting != nil {
+			p.failed.flushed = starting.flushed
+		} else if p.s != nil {
 			p.failed.flushed = p.s.cl.Flushed()
 		}
-		p.disk.writeBack(p.rng.Float64())
-		if err := p.disk.save(p.failed.dir); err != nil {
+		p.disk.WriteBack(p.rng.Float64())
+		if err := p.disk.Save(p.failed.dir); err != nil {
 			panic(err)
 		}
 		p.step("power failure %d", p.runs)
 		p.indexed = p.cfg.IndexSafe
-		p.disk.failAt = -1
-	}
+	})
 }
 
 // restart opens what the disk had when the power failed. It may fail again meanwhile.
@@ -210,9 +209,9 @@ func (p *powerTest) restart() {
 			p.s.release()
 			p.s = nil
 		}
-		p.disk.close()
-		p.disk = newForgetful(f.dir, p.rng)
-		if err := p.disk.take(); err != nil {
+		p.disk.Close()
+		p.disk = powerdisk.New(f.dir, p.rng)
+		if err := p.disk.Take(); err != nil {
 			p.fail("%v", err)
 		}
 		for len(p.all) > 0 && p.all[len(p.all)-1].end() > f.flushed && p.lostOnDisk(p.all[len(p.all)-1]) {
@@ -220,16 +219,10 @@ func (p *powerTest) restart() {
 		}
 		p.checkPromises()
 		if p.rng.IntN(3) == 0 {
-			p.armed()
-			flushed := f.flushed
-			fail := p.disk.onFail
-			p.disk.onFail = func() {
-				fail()
-				p.failed.flushed = flushed
-			}
+			p.arm(f)
 		}
 		p.open()
-		p.disk.failAt = -1
+		p.disk.Disarm()
 		p.check(f.flushed)
 	}
 }
@@ -237,7 +230,7 @@ func (p *powerTest) restart() {
 func (m *stored) end() int64 { return m.phy + m.size }
 
 func (p *powerTest) open() {
-	p.cfg.Dir, p.cfg.disk = p.disk.root, p.disk
+	p.cfg.Dir, p.cfg.disk = p.disk.Root, p.disk
 	p.cfg.ExtEnabled = p.rng.IntN(3) > 0
 	p.step("open, extensions %v", p.cfg.ExtEnabled)
 	s, err := newStore(p.cfg)
@@ -330,7 +323,7 @@ func (p *powerTest) lostOnDisk(m *stored) bool {
 
 // diskBytes are bytes of a sequence of files as the last power failure left them; nil if they are not there.
 func (p *powerTest) diskBytes(dir string, at int64, n int, fileSize int64) []byte {
-	f, err := os.Open(filepath.Join(p.disk.root, dir, segment.Name(at-at%fileSize)))
+	f, err := os.Open(filepath.Join(p.disk.Root, dir, segment.Name(at-at%fileSize)))
 	if err != nil {
 		return nil
 	}

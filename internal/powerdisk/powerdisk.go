@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the rocketmq-go authors.
 
-package store
+// Package powerdisk is a disk for tests that forgets what was not synced when its power fails. It is a segment.Disk.
+package powerdisk
 
 import (
 	"bytes"
@@ -17,13 +18,13 @@ import (
 
 const diskPage = 4096
 
-// forgetful is a disk behind a directory: it has what was synced, and of the rest whatever the system happened to write.
+// Disk is a disk behind a directory: it has what was synced, and of the rest whatever the system happened to write.
 // Pages of 4 KiB, sizes and names are written on their own and in any order, as POSIX allows; no file system is as bad.
 //
 // The directory itself is the system's memory. What has not reached the disk is found by comparing the two, so the store
 // writes as it always does, and only its syncs come here.
-type forgetful struct {
-	root string
+type Disk struct {
+	Root string // the directory, which must exist
 
 	mu     sync.Mutex
 	rng    *rand.Rand
@@ -32,7 +33,7 @@ type forgetful struct {
 	names  map[string]map[string]uint64 // directory, relative to root → name → inode; dirInode: a directory
 	events int                          // moments at which the power may fail
 	failAt int                          // the event at which it does; -1: never
-	onFail func()
+	fail   func()
 }
 
 // inode is a file on the disk. Its number stays taken as long as it is open.
@@ -44,32 +45,58 @@ type inode struct {
 
 const dirInode = 0
 
-func newForgetful(root string, rng *rand.Rand) *forgetful {
-	return &forgetful{
-		root: root, rng: rng, failAt: -1,
+// New makes a disk that has nothing of a directory yet.
+func New(root string, rng *rand.Rand) *Disk {
+	return &Disk{
+		Root: root, rng: rng, failAt: -1,
 		inodes: make(map[uint64]*inode), names: map[string]map[string]uint64{".": {}},
 	}
 }
 
-func (d *forgetful) close() {
+// Arm has the power fail at the n-th event from now on: before or after one of the syncs to come. fail is called then, once,
+// in the middle of the sync.
+func (d *Disk) Arm(n int, fail func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.failAt, d.fail = d.events+n, fail
+}
+
+// Fail has the armed power failure come now.
+func (d *Disk) Fail() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.failAt = -1
+	d.fail()
+}
+
+// Disarm keeps the power on.
+func (d *Disk) Disarm() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.failAt = -1
+}
+
+// Close ends the disk; the directory stays.
+func (d *Disk) Close() {
 	for _, n := range d.order {
 		n.file.Close()
 	}
 }
 
 // event is a moment at which the power may fail. Now and then the system writes something by itself.
-func (d *forgetful) event() {
+func (d *Disk) event() {
 	if d.events == d.failAt {
-		d.onFail()
+		d.failAt = -1
+		d.fail()
 	}
 	d.events++
 	if d.rng.IntN(8) == 0 {
-		d.writeBack(d.rng.Float64() * d.rng.Float64())
+		d.WriteBack(d.rng.Float64() * d.rng.Float64())
 	}
 }
 
 // Sync implements segment.Disk.
-func (d *forgetful) Sync(fd int, _ string, mapped []byte, from, to int64) error {
+func (d *Disk) Sync(fd int, _ string, mapped []byte, from, to int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.event()
@@ -93,12 +120,12 @@ func (d *forgetful) Sync(fd int, _ string, mapped []byte, from, to int64) error 
 }
 
 // SyncDir implements segment.Disk.
-func (d *forgetful) SyncDir(dir string) error {
+func (d *Disk) SyncDir(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.event()
 	defer d.event()
-	rel, err := filepath.Rel(d.root, dir)
+	rel, err := filepath.Rel(d.Root, dir)
 	if err != nil {
 		return err
 	}
@@ -106,7 +133,7 @@ func (d *forgetful) SyncDir(dir string) error {
 }
 
 // inode is the file behind a descriptor.
-func (d *forgetful) inode(fd int) (*inode, error) {
+func (d *Disk) inode(fd int) (*inode, error) {
 	var info unix.Stat_t
 	if err := unix.Fstat(fd, &info); err != nil {
 		return nil, err
@@ -154,8 +181,8 @@ func (n *inode) dirty(live []byte, at int64) bool {
 }
 
 // eachName writes those changed names of a directory to the disk that are chosen.
-func (d *forgetful) eachName(dir string, choose func() bool) error {
-	entries, err := os.ReadDir(filepath.Join(d.root, dir))
+func (d *Disk) eachName(dir string, choose func() bool) error {
+	entries, err := os.ReadDir(filepath.Join(d.Root, dir))
 	if err != nil {
 		return err
 	}
@@ -170,7 +197,7 @@ func (d *forgetful) eachName(dir string, choose func() bool) error {
 		if e.IsDir() {
 			continue
 		}
-		f, err := os.Open(filepath.Join(d.root, dir, e.Name()))
+		f, err := os.Open(filepath.Join(d.Root, dir, e.Name()))
 		if errors.Is(err, os.ErrNotExist) { // an unnamed file of the log's helper
 			delete(live, e.Name())
 			continue
@@ -218,15 +245,15 @@ func sortedKeys(maps ...map[string]uint64) []string {
 	return slices.Compact(keys)
 }
 
-// writeBack writes a part of all that is not on the disk, p of it.
-func (d *forgetful) writeBack(p float64) {
+// WriteBack writes a part of all that is not on the disk, p of it. It and Save are for fail, or while nothing is synced.
+func (d *Disk) WriteBack(p float64) {
 	choose := func() bool { return d.rng.Float64() < p }
 	var walk func(dir string)
 	walk = func(dir string) {
 		if err := d.eachName(dir, choose); err != nil {
 			panic(err)
 		}
-		entries, err := os.ReadDir(filepath.Join(d.root, dir))
+		entries, err := os.ReadDir(filepath.Join(d.Root, dir))
 		if err != nil {
 			panic(err)
 		}
@@ -253,10 +280,10 @@ func (d *forgetful) writeBack(p float64) {
 	}
 }
 
-// save writes what the disk has into a new directory.
-func (d *forgetful) save(to string) error { return d.saveDir(".", to) }
+// Save writes what the disk has into a new directory.
+func (d *Disk) Save(to string) error { return d.saveDir(".", to) }
 
-func (d *forgetful) saveDir(dir, to string) error {
+func (d *Disk) saveDir(dir, to string) error {
 	if err := os.MkdirAll(filepath.Join(to, dir), 0o755); err != nil {
 		return err
 	}
@@ -287,14 +314,14 @@ func (d *forgetful) saveDir(dir, to string) error {
 	return nil
 }
 
-// take begins with a directory that is all on the disk.
-func (d *forgetful) take() error {
+// Take begins with a directory that is all on the disk.
+func (d *Disk) Take() error {
 	var err error
-	err = errors.Join(err, filepath.WalkDir(d.root, func(path string, e os.DirEntry, walkErr error) error {
+	err = errors.Join(err, filepath.WalkDir(d.Root, func(path string, e os.DirEntry, walkErr error) error {
 		if walkErr != nil || !e.IsDir() {
 			return walkErr
 		}
-		rel, err := filepath.Rel(d.root, path)
+		rel, err := filepath.Rel(d.Root, path)
 		if err != nil {
 			return err
 		}
