@@ -47,6 +47,8 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		ForceVerifyPropCRC:         s.ForceVerifyPropCRC,
 		Compat49:                   b.compat49(),
 		PageCacheBusyTimeout:       config.Millis(s.OsPageCacheBusyTimeOutMills),
+		LongestWait:                b.longestWait,
+		LongTopics:                 func() bool { return b.values().Store.AutoMessageVersionOnTopicLen },
 		BatchQueueFileSize:         int64(s.MapperFileSizeBatchConsumeQueue),
 		DelayLevels:                func() []time.Duration { return levels },
 		BatchTopic:                 b.topics.IsBatch,
@@ -57,6 +59,15 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		Arrived:                    b.arrived,
 		Flushed:                    func(took time.Duration) { b.flushes.Observe(int64(took)) },
 	}
+}
+
+// longestWait is how long a message may wait for the commit log's lock, 0 for ever.
+func (b *Broker) longestWait() time.Duration {
+	v := b.values()
+	if !v.BrokerFastFailureEnable {
+		return 0
+	}
+	return config.Millis(v.WaitTimeMillsInSendQueue)
 }
 
 // filterBitMap makes the bit map of a message that is being dispatched, if that is configured.
@@ -73,7 +84,7 @@ func (b *Broker) readLimits() store.ReadLimits {
 	return store.ReadLimits{
 		BytesInMemory: s.MaxTransferBytesOnMessageInMemory, CountInMemory: s.MaxTransferCountOnMessageInMemory,
 		BytesOnDisk: s.MaxTransferBytesOnMessageInDisk, CountOnDisk: s.MaxTransferCountOnMessageInDisk,
-		FilterBytes: s.MaxFilterMessageSize, InMemoryPercent: s.AccessMessageInMemoryMaxRatio, QueryResults: s.MaxMsgsNumBatch,
+		FilterBytes: s.MaxFilterMessageSize, FilterRounds: s.TravelCqFileNumWhenGetMessage, InMemoryPercent: s.AccessMessageInMemoryMaxRatio, QueryResults: s.MaxMsgsNumBatch,
 	}
 }
 

@@ -19,7 +19,7 @@ type BrokerIdentity struct {
 type BrokerConfig struct {
 	BrokerConfigPath string `def:"null" v4:"!" none:"not set by the launcher; -c names the file" mark:"rp"`
 	// Directory of the installation.
-	RocketmqHome string `def:"null" sys:"rocketmq.home.dir" env:"ROCKETMQ_HOME" mark:"rp"`
+	RocketmqHome string `def:"null" none:"nothing below it is needed; bin/ finds its files itself" sys:"rocketmq.home.dir" env:"ROCKETMQ_HOME" mark:"rp"`
 	// host:port list separated by semicolons. The -n option of the command line wins over the file.
 	NamesrvAddr string `def:"null" sys:"rocketmq.namesrv.addr" env:"NAMESRV_ADDR" mark:"m"`
 	// A mirror that broker containers use; the port listened on is Server.ListenPort. One key sets both.
@@ -74,8 +74,7 @@ type BrokerConfig struct {
 	FetchNamesrvAddrByAddressServer bool `def:"false" mark:"m"`
 	// Shown by brokerStatus; there are no queues per kind of request.
 	SendThreadPoolQueueCapacity int `def:"10000" mark:"r"`
-	// Shown by brokerStatus; there are no queues per kind of request.
-	PutThreadPoolQueueCapacity int `def:"10000" mark:"r"`
+	PutThreadPoolQueueCapacity  int `def:"10000" none:"there are no thread pools per kind of request here" mark:"r"`
 	// Shown by brokerStatus; there are no queues per kind of request.
 	PullThreadPoolQueueCapacity int `def:"100000" mark:"r"`
 	// Shown by brokerStatus; there are no queues per kind of request.
@@ -120,13 +119,15 @@ type BrokerConfig struct {
 	SendHeartbeatTimeoutMillis int `def:"1000" v4:"!" later:"slave acting master"`
 	// Suggest reading from a slave (suggestWhichBrokerId) when the reader is far behind.
 	SlaveReadEnable bool `def:"false"`
-	// Groups that lag more than ConsumerFallbehindThreshold are switched to consumeEnable=false.
+	// Groups that read more than ConsumerFallbehindThreshold behind the log's end are switched to consumeEnable=false, every 3
+	// minutes (needs DiskFallRecorded).
 	DisableConsumeIfConsumerReadSlowly bool `def:"false"`
 	// Bytes; see DisableConsumeIfConsumerReadSlowly.
 	ConsumerFallbehindThreshold int64 `def:"17179869184"`
-	// Answer sends that waited longer than WaitTimeMillsInSendQueue with SYSTEM_BUSY(2) [TIMEOUT_CLEAN_QUEUE].
+	// Sends that waited longer than WaitTimeMillsInSendQueue for the append lock are not stored: SYSTEM_BUSY(2)
+	// [TIMEOUT_CLEAN_QUEUE].
 	BrokerFastFailureEnable bool `def:"true"`
-	// ms before a waiting send is refused.
+	// ms before a waiting send is refused; 0: never.
 	WaitTimeMillsInSendQueue        int64 `def:"200"`
 	WaitTimeMillsInPullQueue        int64 `def:"5000" none:"requests of this kind do not queue here; maxRequestsPerConnection bounds what is in flight"`
 	WaitTimeMillsInLitePullQueue    int64 `def:"5000" v4:"!" none:"requests of this kind do not queue here; maxRequestsPerConnection bounds what is in flight"`
@@ -232,8 +233,7 @@ type BrokerConfig struct {
 	AclEnable bool `def:"false" mark:"m"`
 	// Store replies of request-reply in the reply topic, besides pushing them.
 	StoreReplyMessageEnable bool `def:"true"`
-	// Statistics per queue.
-	EnableDetailStat bool `def:"true"`
+	EnableDetailStat        bool `def:"true" none:"statistics per queue (QUEUE_PUT_NUMS …), which no tool asks for, are not kept"`
 	// Drop the statistics of deleted topics and groups.
 	AutoDeleteUnusedStats bool `def:"true" v4:"false"`
 	IsolateLogEnable      bool `def:"false" none:"only of broker containers"`
@@ -254,9 +254,8 @@ type BrokerConfig struct {
 	// The same for delay offsets.
 	DelayOffsetUpdateVersionStep int64 `def:"200" v4:"!"`
 	// LOCK_BATCH_MQ must succeed on all replicas.
-	LockInStrictMode bool `def:"false" v4:"!" later:"slave acting master"`
-	// Register all topics instead of only the changed ones.
-	CompatibleWithOldNameSrv bool `def:"true" v4:"!"`
+	LockInStrictMode         bool `def:"false" v4:"!" later:"slave acting master"`
+	CompatibleWithOldNameSrv bool `def:"true" v4:"!" later:"slave acting master"`
 	// Broker roles decided by controllers.
 	EnableControllerMode bool `def:"false" v4:"!" later:"controller mode" mark:"r"`
 	// -separated controllers.

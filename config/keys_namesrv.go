@@ -6,7 +6,7 @@ package config
 // NamesrvConfig holds the keys that steer the name server itself.
 type NamesrvConfig struct {
 	// Directory of the installation.
-	RocketmqHome string `def:"null" sys:"rocketmq.home.dir" env:"ROCKETMQ_HOME" mark:"rp"`
+	RocketmqHome string `def:"null" none:"nothing below it is needed; bin/ finds its files itself" sys:"rocketmq.home.dir" env:"ROCKETMQ_HOME" mark:"rp"`
 	// KV configuration, JSON; written at each change.
 	KvConfigPath string `def:"$home/namesrv/kvConfig.json" mark:"rp"`
 	// File that hot update rewrites; -c replaces it.

@@ -73,10 +73,9 @@ type MessageStoreConfig struct {
 	MapperFileSizeBatchConsumeQueue int `def:"13800000" v4:"!" mark:"r"`
 	BitMapLengthConsumeQueueExt     int `def:"64" none:"computed from expectConsumerNumUseFilter and maxErrorRateOfBloomFilter, in Java too"`
 	// ms between two asynchronous flushes.
-	FlushIntervalCommitLog  int `def:"500" mark:"m"`
-	CommitIntervalCommitLog int `def:"200" none:"there is no buffer between the log and the page cache" mark:"m"`
-	// Files looked at after a clean stop.
-	MaxRecoveryCommitlogFiles int `def:"30" v4:"!"`
+	FlushIntervalCommitLog    int `def:"500" mark:"m"`
+	CommitIntervalCommitLog   int `def:"200" none:"there is no buffer between the log and the page cache" mark:"m"`
+	MaxRecoveryCommitlogFiles int `def:"30" v4:"!" none:"unused in Java too"`
 	// %; see DiskWarningRatio.
 	DiskSpaceWarningLevelRatio int `def:"90" v4:"!"`
 	// %; see DiskCleanForciblyRatio.
@@ -158,7 +157,7 @@ type MessageStoreConfig struct {
 	FlushDiskType FlushDiskType `def:"ASYNC_FLUSH" mark:"m"`
 	// ms; then FLUSH_DISK_TIMEOUT(10).
 	SyncFlushTimeout  int `def:"5000"`
-	PutMessageTimeout int `def:"8000" v4:"!"`
+	PutMessageTimeout int `def:"8000" v4:"!" none:"unused in Java too; see syncFlushTimeout"`
 	// ms; then FLUSH_SLAVE_TIMEOUT(12).
 	SlaveTimeout int `def:"3000" later:"replication"`
 	// Delays <n>[smhd], separated by single blanks, from level 1 on; see DelayLevels.
@@ -173,7 +172,8 @@ type MessageStoreConfig struct {
 	DebugLockEnable    bool `def:"false" none:"internal tuning of the Java server"`
 	// Commit log duplicates by confirmOffset.
 	DuplicationEnable bool `def:"false" later:"duplication"`
-	// Statistics GROUP_GET_FALL_SIZE and GROUP_GET_FALL_TIME.
+	// Note how far behind groups read, for DisableConsumeIfConsumerReadSlowly; the statistics themselves (GROUP_GET_FALL_SIZE
+	// and _TIME) only go to a log file in Java.
 	DiskFallRecorded bool `def:"true"`
 	// ms the append lock may be held before sends answer SYSTEM_BUSY(2) [PCBUSY_CLEAN_QUEUE].
 	OsPageCacheBusyTimeOutMills int64 `def:"1000"`
@@ -211,7 +211,7 @@ type MessageStoreConfig struct {
 	// Append the property __CRC32# to the record.
 	EnabledAppendPropCRC bool `def:"false" v4:"!" later:"record checksums"`
 	ForceVerifyPropCRC   bool `def:"false" v4:"!" later:"record checksums"`
-	// Files to look further at when a range was deleted.
+	// While a filter matches nothing, a pull looks at so many files of the queue, or as many times at MaxFilterMessageSize.
 	TravelCqFileNumWhenGetMessage      int   `def:"1" v4:"!"`
 	CorrectLogicMinOffsetSleepInterval int   `def:"1" v4:"!" none:"internal tuning of the Java server"`
 	CorrectLogicMinOffsetForceInterval int   `def:"300000" v4:"!" none:"internal tuning of the Java server"`
@@ -227,12 +227,10 @@ type MessageStoreConfig struct {
 	DispatchFromSenderThread           bool  `def:"false" v4:"!" none:"internal tuning of the Java server" mark:"m"`
 	WakeCommitWhenPutMessage           bool  `def:"true" v4:"!" none:"internal tuning of the Java server" mark:"m"`
 	WakeFlushWhenPutMessage            bool  `def:"false" v4:"!" none:"internal tuning of the Java server" mark:"m"`
-	// Remove offsets of deleted topics.
-	EnableCleanExpiredOffset   bool `def:"false" v4:"!" mark:"m"`
-	MaxAsyncPutMessageRequests int  `def:"5000" v4:"!" none:"internal tuning of the Java server"`
-	// Upper bound of messages per pull scan.
-	PullBatchMaxMessageCount int `def:"160" v4:"!"`
-	TotalReplicas            int `def:"1" v4:"!" later:"replication" mark:"m"`
+	EnableCleanExpiredOffset           bool  `def:"false" v4:"!" none:"unused in Java too; offsets go with their topic" mark:"m"`
+	MaxAsyncPutMessageRequests         int   `def:"5000" v4:"!" none:"internal tuning of the Java server"`
+	PullBatchMaxMessageCount           int   `def:"160" v4:"!" none:"unused in Java too; see maxTransferCountOnMessageInMemory"`
+	TotalReplicas                      int   `def:"1" v4:"!" later:"replication" mark:"m"`
 	// SYNC_MASTER: acknowledgements waited for.
 	InSyncReplicas                         int     `def:"1" v4:"!" later:"replication" mark:"m"`
 	MinInSyncReplicas                      int     `def:"1" v4:"!" later:"replication" mark:"m"`

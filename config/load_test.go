@@ -100,6 +100,11 @@ func TestWarnings(t *testing.T) {
 		{"controllerDLegerGroup=g", "controllerDLegerGroup=g: without effect here: a key of the controller"},
 		{"timerCheckMetricsWhen=06", "timerCheckMetricsWhen=06: cannot be set, in Java neither; 05 is used"},
 		{"messageStorePlugIn=a.b.C", "messageStorePlugIn=a.b.C: accepted without effect: it names Java classes"},
+		{"metricsExporterType=PROM", ""},
+		{
+			"metricsExporterType=1",
+			"metricsExporterType=OTLP_GRPC: nothing is exported: this version can be asked by Prometheus (PROM), which collectors can do too",
+		},
 		{"regionId=x # y", "regionId=x # y: there are no comments behind values: the text from # on is part of the value"},
 		{"brokerId=2", "brokerId=2: a master has brokerId 0, which is used (brokerRole is ASYNC_MASTER)"},
 		{"listenPort=abc", "listenPort=abc: not a Java int; 10911 is used"},

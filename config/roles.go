@@ -79,6 +79,9 @@ func finishBroker(v *BrokerValues, l *loader) error {
 	if v.Store.HaListenPort <= 0 && v.Server.ListenPort > 0 {
 		v.Store.HaListenPort = v.Server.ListenPort + 1
 	}
+	if t := v.MetricsExporterType; t == MetricsOTLPGRPC || t == MetricsLog {
+		l.warn("metricsExporterType", string(t), "nothing is exported: this version can be asked by Prometheus (PROM), which collectors can do too")
+	}
 	switch {
 	case v.Store.EnableDLegerCommitLog:
 		v.BrokerID = -1

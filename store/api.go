@@ -63,6 +63,12 @@ type Config struct {
 	Compat49                   bool          // compatVersion=4.9.7: 4.9 rules (no v2 records, checkpoint and abort form, …)
 	PageCacheBusyTimeout       time.Duration // osPageCacheBusyTimeOutMills
 
+	// LongestWait is how long a Put may wait for the log's lock; after that it stores nothing. Asked in each Put that had to
+	// wait; nil, or zero: for ever (brokerFastFailureEnable, waitTimeMillsInSendQueue).
+	LongestWait func() time.Duration
+	// LongTopics tells whether topics of more than 127 bytes are taken; nil: they are (autoMessageVersionOnTopicLen).
+	LongTopics func() bool
+
 	// DelayLevels gives the delay of each level (index 0 is level 1). The store needs it to fill the delivery time
 	// into the consume-queue units of SCHEDULE_TOPIC_XXXX.
 	DelayLevels func() []time.Duration
@@ -175,6 +181,8 @@ type GetResult struct {
 	MinOffset       int64
 	MaxOffset       int64
 	Count           int // messages
+	// Behind is how many bytes before the log's end the last examined record begins.
+	Behind int64
 	// BehindMemory tells that the last examined record lies further behind the log's end than
 	// accessMessageInMemoryMaxRatio of the machine's memory: Java then suggests to read from a slave.
 	BehindMemory bool

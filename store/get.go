@@ -16,8 +16,9 @@ import (
 type ReadLimits struct {
 	BytesInMemory, CountInMemory int // of messages that are taken to be in memory (maxTransfer…OnMessageInMemory)
 	BytesOnDisk, CountOnDisk     int // of others (maxTransfer…OnMessageInDisk)
-	// FilterBytes are looked at of a consume queue, if the number asked for needs no more (maxFilterMessageSize).
-	FilterBytes int
+	// FilterBytes are looked at of a consume queue, if the number asked for needs no more (maxFilterMessageSize); and this up
+	// to FilterRounds times, or in so many of its files, while nothing matches (travelCqFileNumWhenGetMessage; 0 is 1).
+	FilterBytes, FilterRounds int
 	// InMemoryPercent of the machine's memory are taken to hold the newest messages (accessMessageInMemoryMaxRatio).
 	InMemoryPercent int
 	QueryResults    int // of QueryIndex (maxMsgsNumBatch)
@@ -108,12 +109,19 @@ func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResul
 		hot      = s.hot(&limits)
 		examined = max(int64(limits.FilterBytes)/consumequeue.UnitSize, int64(r.MaxCount))
 	)
-	// as in Java a Get does not go beyond the queue's file
-	_, stop := q.Units()
-	stop = min(stop, q.FileEnd(n), n+examined)
+	// as in Java a Get that has found something does not go beyond the queue's file
+	_, units := q.Units()
+	round := func() int64 { return min(units, q.FileEnd(n), n+examined) }
+	stop, rounds := round(), limits.FilterRounds
 	g.ext.Reset()
 	res.Status = NoMatchedMessage
-	for n < stop {
+	for {
+		if n >= stop && res.Count == 0 && rounds > 1 {
+			stop, rounds = round(), rounds-1
+		}
+		if n >= stop {
+			break
+		}
 		want := min(int(stop-n), len(g.units)/unit)
 		units, err := q.Read(g.units[:want*unit], n)
 		if err != nil || len(units) == 0 {
@@ -158,7 +166,10 @@ func (s *Store) get(dst []byte, q *queue, r GetRequest, g *getter, res *GetResul
 	}
 	res.NextBeginOffset = next
 	res.MaxOffset = max(res.MaxOffset, next)
-	res.BehindMemory = last >= 0 && end-last > hot
+	if last >= 0 {
+		res.Behind = end - last
+		res.BehindMemory = res.Behind > hot
+	}
 	return dst
 }
 

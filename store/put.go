@@ -89,10 +89,15 @@ func (s *Store) admit(m *message.Message) PutStatus {
 		return ServiceNotAvailable
 	case m.Body == nil || len(m.Body) > int(s.cfg.MaxMessageSize):
 		return MessageIllegal
-	case len(m.Topic) == 0 || len(m.Topic) > maxTopic || s.cfg.Compat49 && len(m.Topic) > message.MaxTopicV1:
+	case len(m.Topic) == 0 || len(m.Topic) > maxTopic || len(m.Topic) > message.MaxTopicV1 && !s.longTopics():
 		return MessageIllegal
 	}
 	return PutOK
+}
+
+// longTopics tells whether topics that need records of version 2 are taken.
+func (s *Store) longTopics() bool {
+	return !s.cfg.Compat49 && (s.cfg.LongTopics == nil || s.cfg.LongTopics())
 }
 
 func (s *Store) propertiesTooLong() PutStatus {
@@ -133,15 +138,24 @@ var errClosed = &putError{ServiceNotAvailable, errors.New("store: closed")}
 // errDeleted: the topic was deleted since its queue was looked up; there will be a new one.
 var errDeleted = errors.New("store: the queue was deleted")
 
-// lockLog takes the commit log's lock, unless who has it has been stuck for too long.
+// lockLog takes the commit log's lock, unless who has it has been stuck for too long, or the lock came too late: whoever
+// waits for the answer sends the message elsewhere by then.
 func (s *Store) lockLog() bool {
 	if s.cl.TryLock() {
 		return true
 	}
-	if since := s.cl.StuckSince(); since != 0 && s.cfg.Now().UnixMilli()-since > s.cfg.PageCacheBusyTimeout.Milliseconds() {
+	began := s.cfg.Now()
+	if since := s.cl.StuckSince(); since != 0 && began.UnixMilli()-since > s.cfg.PageCacheBusyTimeout.Milliseconds() {
 		return false
 	}
 	s.cl.Lock()
+	if s.cfg.LongestWait == nil {
+		return true
+	}
+	if longest := s.cfg.LongestWait(); longest > 0 && s.cfg.Now().Sub(began) >= longest {
+		s.cl.Unlock()
+		return false
+	}
 	return true
 }
 

@@ -287,10 +287,20 @@ func (o *send) finish() {
 	o.release()
 }
 
+// waitedTooLong tells whether it is the time a message waited that made the store refuse it.
+func (s *sender) waitedTooLong(waited time.Duration) bool {
+	cfg := s.config()
+	return cfg.BrokerFastFailureEnable && cfg.WaitTimeMillsInSendQueue > 0 && waited >= config.Millis(cfg.WaitTimeMillsInSendQueue)
+}
+
 // reply makes the answer to a message that reached the store.
 func (o *send) reply() *protocol.Response {
 	o.response = protocol.Response{Extra: o.extra[:]}
 	if err := o.s.put.Answer(o.result.Status); err != nil {
+		if waited := o.s.now().Sub(o.began); o.result.Status == store.OSPageCacheBusy && o.s.waitedTooLong(waited) {
+			err = protocol.Errorf(protocol.RespSystemBusy,
+				"[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: %dms, size of queue: 0", waited.Milliseconds())
+		}
 		o.s.stats.Traffic.PutFailed()
 		o.failed(err)
 		return &o.response

@@ -330,6 +330,9 @@ func (p *puller) get(o *pull) {
 	if result.Status == store.Found {
 		o.response.Body = o.body
 		p.stats.Get(g.GroupName, t.TopicName, result.Count, len(o.body))
+		if cfg.DisableConsumeIfConsumerReadSlowly && cfg.Store.DiskFallRecorded {
+			p.stats.Behind.Read(g.GroupName, t.TopicName, o.QueueID, result.Behind)
+		}
 	} else {
 		p.stats.Traffic.Missed()
 	}

@@ -182,6 +182,20 @@ func (t *Table) Update(cfg *protocol.SubscriptionGroupConfig) error {
 	return nil
 }
 
+// Disable keeps a group from consuming, until it is updated again. It tells whether the group was there and enabled.
+func (t *Table) Disable(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old, ok := t.groups.Get(name)
+	if !ok || !old.ConsumeEnable {
+		return false
+	}
+	cfg := *old
+	cfg.ConsumeEnable = false
+	t.setLocked(&cfg)
+	return true
+}
+
 // Delete removes a group and tells whether it was there.
 func (t *Table) Delete(name string) bool {
 	t.mu.Lock()

@@ -111,6 +111,7 @@ type Table struct {
 	userPut, userGet Item // those of topics that are not the system's
 	Traffic          *Traffic
 	Made             Made
+	Behind           Behind
 	now              func() time.Time
 	system           func(topic string) bool
 
@@ -212,6 +213,7 @@ func (t *Table) SendBack(group, topic string) { t.group(group, topic).sendBack.A
 
 // RemoveTopic forgets a topic.
 func (t *Table) RemoveTopic(topic string) {
+	t.Behind.remove(func(_, of string) bool { return of == topic })
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.topics, topic)
@@ -224,6 +226,7 @@ func (t *Table) RemoveTopic(topic string) {
 
 // RemoveGroup forgets a group.
 func (t *Table) RemoveGroup(group string) {
+	t.Behind.remove(func(of, _ string) bool { return of == group })
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key := range t.groups {
