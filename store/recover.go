@@ -12,63 +12,109 @@ import (
 	"slices"
 	"strconv"
 
+	"golang.org/x/sync/errgroup"
+
 	"rocketmq-go/message"
 	"rocketmq-go/store/commitlog"
+	"rocketmq-go/store/segment"
 )
+
+// loadersAtOnce is how many topics are looked at at the same time: more than there are cores, since the disk can do more
+// when nothing is in memory.
+const loadersAtOnce = 16
 
 // loadQueues opens all consume queues of the directory and finds their ends.
 func (s *Store) loadQueues() error {
+	_, err := os.Stat(s.extRoot())
+	s.noExt = !s.cfg.ExtEnabled && errors.Is(err, os.ErrNotExist)
 	if err := s.loadQueuesOf(s.queueRoot(), false); err != nil || s.cfg.Compat49 {
 		return err
 	}
 	return s.loadQueuesOf(s.batchRoot(), true)
 }
 
+// loadQueuesOf reads the queues of all topics at once, and then changes what has to be changed one by one.
 func (s *Store) loadQueuesOf(root string, batch bool) error {
 	topics, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	for _, t := range topics {
-		if !t.IsDir() {
-			continue
-		}
-		ids, err := os.ReadDir(filepath.Join(root, t.Name()))
-		if err != nil {
-			return err
-		}
-		for _, e := range ids {
-			id, err := strconv.ParseInt(e.Name(), 10, 32)
-			if err != nil || !e.IsDir() {
-				continue
-			}
-			if !s.chooses(t.Name(), int32(id), batch) {
-				continue
-			}
-			if s.powerLost() {
-				for _, root := range []string{root, s.extRoot()} {
-					if err := dropUnwritten(filepath.Join(root, t.Name(), e.Name())); err != nil {
-						return err
-					}
-				}
-			}
-			q, err := s.addQueue(t.Name(), int32(id), batch)
-			if err != nil {
+	found := make([][]*queue, len(topics))
+	var g errgroup.Group
+	g.SetLimit(loadersAtOnce)
+	for i, t := range topics {
+		if t.IsDir() {
+			g.Go(func() (err error) {
+				found[i], err = s.lookAtTopic(root, t.Name(), batch)
 				return err
-			}
-			if err := q.Recover(s.clean); err != nil {
-				return err
-			}
-			if u, ok := q.LastUnit(); ok && s.gone.has([]byte(t.Name()), u.PhyOffset) { // killed while it was deleted
-				if err := s.dropQueue(q); err != nil {
-					return err
-				}
-				continue
-			}
-			s.loaded = append(s.loaded, q)
+			})
 		}
 	}
-	return nil
+	err = g.Wait()
+	for _, queues := range found {
+		for _, q := range queues {
+			if err != nil {
+				q.Close()
+			} else {
+				err = s.settle(q)
+			}
+		}
+	}
+	return err
+}
+
+// lookAtTopic finds the queues of a topic and their ends.
+func (s *Store) lookAtTopic(root, topic string, batch bool) ([]*queue, error) {
+	ids, err := os.ReadDir(filepath.Join(root, topic))
+	if err != nil {
+		return nil, err
+	}
+	queues := make([]*queue, 0, len(ids))
+	for _, e := range ids {
+		id, err := strconv.ParseInt(e.Name(), 10, 32)
+		if err != nil || !e.IsDir() {
+			continue
+		}
+		s.mu.Lock()
+		chosen := s.chooses(topic, int32(id), batch)
+		s.mu.Unlock()
+		if !chosen {
+			continue
+		}
+		if s.powerLost() && !s.noExt {
+			if err := dropUnwritten(filepath.Join(s.extRoot(), topic, e.Name())); err != nil {
+				return queues, err
+			}
+		}
+		q, err := s.openQueue(topic, int32(id), batch)
+		var size *segment.SizeError
+		if s.powerLost() && errors.As(err, &size) && size.Size == 0 {
+			if err := dropUnwritten(filepath.Join(root, topic, e.Name())); err != nil {
+				return queues, err
+			}
+			q, err = s.openQueue(topic, int32(id), batch)
+		}
+		if err == nil {
+			queues = append(queues, q)
+			err = q.Look(!s.powerLost())
+		}
+		if err != nil {
+			return queues, err
+		}
+	}
+	return queues, nil
+}
+
+// settle takes a queue that was found, unless it belongs to a deleted topic.
+func (s *Store) settle(q *queue) error {
+	s.enter(q)
+	if s.gone.has([]byte(q.topic), 0) {
+		if u, ok := q.LastUnit(); ok && s.gone.has([]byte(q.topic), u.PhyOffset) { // killed while it was deleted
+			return s.dropQueue(q)
+		}
+	}
+	s.loaded = append(s.loaded, q)
+	return q.Settle()
 }
 
 // chooses tells whether queue files are used. If there are some of both kinds, which only a change of the topic behind the
@@ -96,12 +142,14 @@ func (s *Store) chooses(topic string, id int32, batch bool) bool {
 func (s *Store) recover() error {
 	maxPhy, newest := int64(-1), Unit{}
 	defer func() { s.loaded = nil }()
+	var last *queue
 	for _, q := range s.loaded {
 		if p := q.MaxPhy(); p > maxPhy {
-			if u, ok := q.LastUnit(); ok {
-				maxPhy, newest = p, u
-			}
+			maxPhy, last = p, q
 		}
+	}
+	if last != nil {
+		newest, _ = last.LastUnit()
 	}
 	if len(s.cl.Sequence().Files()) == 0 {
 		return s.startEmpty(maxPhy)

@@ -67,7 +67,7 @@ func crashed(t *testing.T, cfg Config) {
 }
 
 // overwrite changes bytes of a file.
-func overwrite(t *testing.T, path string, at int64, data []byte) {
+func overwrite(t testing.TB, path string, at int64, data []byte) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -53,20 +53,37 @@ func entries(t testing.TB, path string) int {
 	return strings.Count(string(b), "\n")
 }
 
-// readBytes is how much the process has read with system calls.
-func readBytes(t testing.TB) int64 {
+// reads are the system calls with which the process has read so far, and their bytes.
+func reads(t testing.TB) (calls, bytes int64) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/io")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(b)) {
-		if text, ok := strings.CutPrefix(line, "rchar: "); ok {
-			n, _ := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-			return n
+		name, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		n, _ := strconv.ParseInt(text, 10, 64)
+		switch name {
+		case "syscr":
+			calls = n
+		case "rchar":
+			bytes = n
 		}
 	}
-	return 0
+	return calls, bytes
+}
+
+// kill leaves a directory as a process does that is killed, or, with power, a machine that goes down.
+func kill(t testing.TB, cfg Config, power bool) {
+	t.Helper()
+	s, err := newStore(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.release()
+	if power { // the machine is another one
+		overwrite(t, filepath.Join(cfg.Dir, "checkpoint"), hintPos+8, make([]byte, hintSize-8))
+	}
 }
 
 func heap() int64 {
@@ -110,16 +127,21 @@ func TestManyQueues(t *testing.T) {
 	}
 	say("stop with all of them dirty")
 
-	bytes := readBytes(t)
-	s = openTest(t, cfg)
-	bytes = readBytes(t) - bytes
-	say("start")
-	if per := bytes / int64(queues); per > 1000 {
-		t.Errorf("%d bytes were read at the start for each queue", per)
+	starts := func(what string) *Store {
+		calls, bytes := reads(t)
+		start, cpu = time.Now(), cpuTime()
+		s := openTest(t, cfg)
+		say(what)
+		callsNow, bytesNow := reads(t)
+		if calls, bytes = callsNow-calls, bytesNow-bytes; calls > int64(queues)*11/10+1000 || bytes > int64(queues)*5000+4<<20 {
+			t.Errorf("%s: %d system calls read %d bytes", what, calls, bytes)
+		}
+		if n := len(s.allQueues()); n != queues {
+			t.Fatalf("%s: %d queues", what, n)
+		}
+		return s
 	}
-	if n := len(s.allQueues()); n != queues {
-		t.Fatalf("%d queues", n)
-	}
+	s = starts("start")
 	if per := (heap() - before) / int64(queues); per > 2048 {
 		t.Errorf("%d bytes of memory for each idle queue", per)
 	} else {
@@ -143,15 +165,46 @@ func TestManyQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	say("idle stop")
-	if err := os.WriteFile(filepath.Join(cfg.Dir, "abort"), nil, 0o644); err != nil {
-		t.Fatal(err)
+	for _, power := range []bool{false, true} {
+		kill(t, cfg, power)
+		if err := starts(fmt.Sprintf("start after a crash, power failure %v", power)).Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	s = openTest(t, cfg)
-	say("start after a power failure")
-	if n := len(s.allQueues()); n != queues {
-		t.Fatalf("%d queues", n)
+}
+
+// BenchmarkStart opens a store of many queues (ROCKETMQ_SCALE_QUEUES, else 10,000) with a message each.
+func BenchmarkStart(b *testing.B) {
+	queues := 10000
+	if n, err := strconv.Atoi(os.Getenv("ROCKETMQ_SCALE_QUEUES")); err == nil {
+		queues = n
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+	cfg := benchConfig(b)
+	cfg.disk = new(countingDisk)
+	s := openTest(b, cfg)
+	for i := range queues {
+		put(b, s, newMessage(fmt.Sprint("Topic", i/10), int32(i%10), "body", benchProps))
+	}
+	visible(b, s)
+	s.Close()
+	for _, before := range []string{"stop", "kill", "power"} {
+		b.Run(before, func(b *testing.B) {
+			b.ReportAllocs()
+			used := time.Duration(0)
+			for range b.N {
+				b.StopTimer()
+				if before != "stop" {
+					kill(b, cfg, before == "power")
+				}
+				b.StartTimer()
+				began := cpuTime()
+				s := openTest(b, cfg)
+				used += cpuTime() - began
+				b.StopTimer()
+				s.Close()
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(used.Nanoseconds())/float64(b.N*queues), "cpu-ns/queue")
+		})
 	}
 }

@@ -51,6 +51,7 @@ type Store struct {
 	mu     sync.RWMutex
 	queues map[queueKey]*queue
 	loaded []*queue // those that were there at the start, in the order of their names; nil after recovery
+	noExt  bool     // there are no extension files, and will be none
 	lmqs   atomic.Int32
 
 	// guarded by the commit log's lock
@@ -335,6 +336,9 @@ func (s *Store) extRoot() string { return filepath.Join(s.cfg.Dir, "consumequeue
 
 // ext is how the extension files of a queue are opened; nil if there are none and none are wanted.
 func (s *Store) ext(topic string, id int32) *consumequeue.ExtOptions {
+	if s.noExt {
+		return nil
+	}
 	o := &consumequeue.ExtOptions{
 		Dir: filepath.Join(s.extRoot(), topic, strconv.Itoa(int(id))), FileSize: s.cfg.ExtFileSize, ReadOnly: !s.cfg.ExtEnabled,
 	}
@@ -426,8 +430,17 @@ func (s *Store) makeQueue(topic string, id int32, batch bool) (*queue, error) {
 	return s.addQueue(strings.Clone(topic), id, batch)
 }
 
-// addQueue opens a queue; s.mu is held, or nobody else uses the store yet.
+// addQueue opens a queue; s.mu is held.
 func (s *Store) addQueue(topic string, id int32, batch bool) (*queue, error) {
+	q, err := s.openQueue(topic, id, batch)
+	if err == nil {
+		s.enter(q)
+	}
+	return q, err
+}
+
+// openQueue opens a queue that the store does not know yet.
+func (s *Store) openQueue(topic string, id int32, batch bool) (*queue, error) {
 	o := consumequeue.Options{FileSize: s.cfg.ConsumeQueueFileSize, Batch: batch, FDs: s.fds, Log: s.log}
 	root := s.queueRoot()
 	if batch {
@@ -440,12 +453,15 @@ func (s *Store) addQueue(topic string, id int32, batch bool) (*queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &queue{Queue: cq, topic: topic, id: id}
-	s.queues[queueKey{topic, id}] = q
-	if strings.HasPrefix(topic, lmqPrefix) {
+	return &queue{Queue: cq, topic: topic, id: id}, nil
+}
+
+// enter makes a queue known; s.mu is held, or nobody else uses the store yet.
+func (s *Store) enter(q *queue) {
+	s.queues[queueKey{q.topic, q.id}] = q
+	if strings.HasPrefix(q.topic, lmqPrefix) {
 		s.lmqs.Add(1)
 	}
-	return q, nil
 }
 
 // allQueues is a snapshot.

@@ -26,6 +26,13 @@ func (q *Queue) CorrectMin(minPhy int64) {
 	if len(files) == 0 || end == q.min.Load() {
 		return
 	}
+	if last := q.maxPhy.Load(); last >= 0 && last <= minPhy {
+		q.min.Store(end)
+		return
+	}
+	if q.firstPhy >= minPhy && q.min.Load() == files[0].Base()/q.unit { // as recovery left it, or still all there
+		return
+	}
 	if last, err := q.at(end - 1); err == nil && !last.blank() && last.PhyOffset < minPhy {
 		q.min.Store(end)
 		return

@@ -15,6 +15,9 @@ func (q *Queue) Rewind(phy int64) (changed bool, err error) {
 		}
 		changed = true
 	}
+	if q.clear {
+		return changed, nil
+	}
 	f := q.seq.Acquire(q.end * q.unit)
 	if f == nil {
 		return changed, nil

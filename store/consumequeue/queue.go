@@ -79,6 +79,10 @@ type Queue struct {
 
 	synced atomic.Int64 // units before are on disk
 
+	// for recovery
+	firstPhy int64 // of the first unit, -1 if it is not known
+	clear    bool  // there is nothing behind the end
+
 	end     int64  // behind the last collected unit
 	pending []byte // collected units, not yet written
 
@@ -92,7 +96,7 @@ func Open(o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{seq: seq, dir: o.Dir, log: o.Log, unit: UnitSize}
+	q := &Queue{seq: seq, dir: o.Dir, log: o.Log, unit: UnitSize, firstPhy: -1}
 	if o.Batch {
 		q.unit, q.batch = BatchUnitSize, new(batch)
 	}

@@ -3,27 +3,33 @@
 
 package consumequeue
 
-import (
-	"errors"
-
-	"rocketmq-go/store/segment"
-)
+import "errors"
 
 // scanFiles is how many files at the end of a queue are read unit by unit after a crash.
 const scanFiles = 3
 
-// Recover finds the end of a queue from its files alone. clean tells that the store was stopped properly: then units
-// are a prefix of the last used file and the end is found by bisection; else the last files are read unit by unit up
-// to the first one that is not used.
-func (q *Queue) Recover(clean bool) error {
+// Recover finds the end of a queue from its files alone, and drops what is behind it. whole tells that all is there that
+// was ever written: then units are a prefix of the last used file and the end is found by bisection; else, after a power
+// failure, the last files are read unit by unit up to the first one that is not used.
+func (q *Queue) Recover(whole bool) error {
+	if err := q.Look(whole); err != nil {
+		return err
+	}
+	return q.Settle()
+}
+
+// Look is the part of Recover that only reads.
+func (q *Queue) Look(whole bool) error {
 	files := q.seq.Files()
 	if len(files) == 0 {
 		return nil
 	}
+	w := windows.Get().(*window)
+	defer windows.Put(w)
 	start := max(len(files)-scanFiles, 0)
 	end := files[start].Base() / q.unit
 	for _, f := range files[start:] {
-		used, err := q.used(f, clean)
+		used, err := w.used(q, f, whole)
 		if err != nil {
 			return err
 		}
@@ -36,47 +42,15 @@ func (q *Queue) Recover(clean bool) error {
 	q.max.Store(end)
 	q.min.Store(files[0].Base() / q.unit)
 	q.synced.Store(end)
-	if err := q.dropAfter(end); err != nil {
-		return err
+	if last, ok := w.unit(q, end-1); ok {
+		q.setMaxPhy(last)
+		return q.fitBatch()
 	}
-	return errors.Join(q.findMaxPhy(), q.fitExt())
+	return q.findMaxPhy()
 }
 
-// used counts the units at the front of a file that are in use.
-func (q *Queue) used(f *segment.File, clean bool) (int64, error) {
-	limit := (f.DataEnd() + q.unit - 1) / q.unit
-	limit = min(limit, q.size)
-	buf := make([]byte, q.unit)
-	if clean {
-		lo, hi := int64(0), limit
-		for lo < hi {
-			mid := (lo + hi) / 2
-			if _, err := f.ReadAt(buf, mid*q.unit); err != nil {
-				return 0, err
-			}
-			if q.inUse(buf) {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
-		}
-		return lo, nil
-	}
-	buf = make([]byte, 2048*q.unit)
-	for at := int64(0); at < limit; {
-		n := min(int64(len(buf))/q.unit, limit-at)
-		if _, err := f.ReadAt(buf[:n*q.unit], at*q.unit); err != nil {
-			return 0, err
-		}
-		for i := range n {
-			if !q.inUse(buf[i*q.unit:]) {
-				return at + i, nil
-			}
-		}
-		at += n
-	}
-	return limit, nil
-}
+// Settle makes the files fit what Look has found.
+func (q *Queue) Settle() error { return errors.Join(q.dropAfter(q.end), q.fitExt()) }
 
 func (q *Queue) inUse(b []byte) bool {
 	if q.batch != nil {
@@ -105,11 +79,16 @@ func (q *Queue) findMaxPhy() error {
 		if err != nil {
 			return err
 		}
-		if !u.blank() {
-			q.maxPhy.Store(u.PhyOffset + int64(u.Size))
-		}
+		q.setMaxPhy(u)
 	}
 	return q.fitBatch()
+}
+
+// setMaxPhy is for the newest unit.
+func (q *Queue) setMaxPhy(u Unit) {
+	if q.maxPhy.Store(-1); !u.blank() {
+		q.maxPhy.Store(u.PhyOffset + int64(u.Size))
+	}
 }
 
 // LastUnit is the newest unit, false for an empty queue.
@@ -148,6 +127,7 @@ func (q *Queue) truncate(phyEnd int64, refill bool) error {
 			return err
 		}
 	}
+	q.firstPhy = -1
 	q.max.Store(q.end)
 	q.synced.Store(min(q.synced.Load(), q.end))
 	q.min.Store(min(q.min.Load(), q.end))
@@ -176,10 +156,11 @@ func (q *Queue) keep(first, phyEnd int64) (int64, error) {
 // DropTorn drops the last unit if it lies across two pages and its record is at scanned or behind it, where the log will
 // be dispatched again: a process that is killed in the middle of a write can leave half a unit.
 func (q *Queue) DropTorn(scanned int64) error {
-	const page = 4096
-	u, ok := q.LastUnit()
 	at := (q.end - 1) * q.unit % (q.size * q.unit)
-	if !ok || at/page == (at+q.unit-1)/page || u.PhyOffset < scanned {
+	if at/pageSize == (at+q.unit-1)/pageSize {
+		return nil
+	}
+	if u, ok := q.LastUnit(); !ok || u.PhyOffset < scanned {
 		return nil
 	}
 	f := q.seq.Acquire((q.end - 1) * q.unit)

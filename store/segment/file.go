@@ -282,28 +282,28 @@ func (f *File) Rewrite(from, to int64) error {
 func (f *File) DataEnd() int64 {
 	end := f.size
 	_ = f.control(func(fd int) error {
-		// find the last hole by walking extents: sequences are written from the front, so there are few
-		pos := int64(0)
-		for pos < f.size {
-			data, err := unix.Seek(fd, pos, unix.SEEK_DATA)
-			if err == unix.ENXIO {
-				end = pos
-				return nil
-			}
-			if err != nil {
-				end = f.size
-				return nil
-			}
-			hole, err := unix.Seek(fd, data, unix.SEEK_HOLE)
-			if err != nil {
-				end = f.size
-				return nil
-			}
-			pos, end = hole, hole
-		}
+		end = dataEnd(fd, 0, f.size)
 		return nil
 	})
-	return min(end, f.size)
+	return end
+}
+
+// dataEnd finds the last hole from a position on by walking extents: sequences are written from the front, so there are
+// few.
+func dataEnd(fd int, from, size int64) int64 {
+	for from < size {
+		data, err := unix.Seek(fd, from, unix.SEEK_DATA)
+		if err == unix.ENXIO {
+			return from
+		}
+		if err != nil {
+			return size
+		}
+		if from, err = unix.Seek(fd, data, unix.SEEK_HOLE); err != nil {
+			return size
+		}
+	}
+	return size
 }
 
 // Removed tells that the file is in no directory any more. It makes sense for files whose descriptor stays open.

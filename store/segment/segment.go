@@ -22,7 +22,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -77,27 +76,11 @@ func Load(o Options) (*Sequence, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	type found struct {
-		path string
-		base int64
-		size int64
-	}
 	var all []found
 	for _, dir := range o.Dirs {
-		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		var err error
+		if all, err = list(all, dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
-		}
-		for _, e := range entries {
-			base, err := strconv.ParseInt(e.Name(), 10, 64)
-			if err != nil || e.IsDir() || base < 0 {
-				continue
-			}
-			info, err := e.Info()
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, found{filepath.Join(dir, e.Name()), base, info.Size()})
 		}
 	}
 	slices.SortFunc(all, func(a, b found) int { return int(min(max(a.base-b.base, -1), 1)) })
