@@ -3,15 +3,18 @@
 
 // Package metafile keeps the broker's JSON metadata files (config/topics.json and its neighbours).
 //
-// A file is never changed in place: the new text goes to <name>.tmp and to disk, then the old file is renamed to
-// <name>.bak, then the new one takes its name, then the directory is flushed. So at every moment, and after a power
-// loss at any moment, <name> or <name>.bak is a complete file. A Java broker, which reads <name> and then <name>.bak,
-// understands each of these states.
+// A file is never changed in place: the new text goes to <name>.tmp and to disk, then the old file is given the name
+// <name>.bak too, then the new one takes its name, then the directory is flushed. So at every moment, and after a power
+// loss at any moment, <name> is a complete file, the old one or the new one, and after Write has returned the new one. A
+// Java broker, which reads <name> and then <name>.bak, understands each of these states.
 //
 //	         tmp written    main→bak     tmp→main
-//	main     old            missing      new
+//	main     old            old          new
 //	bak      older          old          old
 //	tmp      new            new          missing
+//
+// Where a file cannot have two names it is renamed instead: then it is missing for a moment, as in Java, and <name>.bak is
+// complete.
 package metafile
 
 import (
@@ -28,7 +31,19 @@ type File struct {
 	path string
 	// good tells that the main file is known to hold a complete text. Only then may it replace the .bak.
 	good bool
-	last []byte // what is on disk, to save writing the same text again
+	last []byte // what the main file holds, to save writing the same text again
+	// durable tells that it is on disk. Who wrote what was loaded may have been killed.
+	durable bool
+	named   bool // so are the names of the directory and the one above
+
+	// Disk makes files durable; nil: the operating system does. Tests have their own.
+	Disk Disk
+}
+
+// Disk is what segment.Disk is in the store.
+type Disk interface {
+	Sync(fd int, path string, mapped []byte, from, to int64) error
+	SyncDir(dir string) error
 }
 
 // Source tells which copy Load used.
@@ -91,43 +106,101 @@ func readAndDecode(path string, decode func([]byte) error) ([]byte, error) {
 // again. After an error the old text, or the .bak with it, is still there.
 func (f *File) Write(text []byte) error {
 	if f.good && bytes.Equal(text, f.last) {
-		return nil
+		if err := f.settle(); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	dir := filepath.Dir(f.path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	tmp := f.path + ".tmp"
-	if err := writeSynced(tmp, text); err != nil {
+	if err := f.writeSynced(tmp, text); err != nil {
 		return err
 	}
 	if f.good {
-		// Someone may have removed the file while we run; the rest goes on then.
-		if err := os.Rename(f.path, f.path+".bak"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.keep(); err != nil {
 			return err
 		}
-		f.good = false
 	}
 	if err := os.Rename(tmp, f.path); err != nil {
 		return err
 	}
-	f.good, f.last = true, append(f.last[:0], text...)
-	return syncDir(dir)
+	f.good, f.durable, f.last = true, false, append(f.last[:0], text...)
+	return f.syncNames()
 }
 
-func writeSynced(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+// keep gives the main file the name of the .bak. Someone may have removed it while we run; the rest goes on then.
+func (f *File) keep() error {
+	bak := f.path + ".bak"
+	if err := os.Remove(bak); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := os.Link(f.path, bak)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.Rename(f.path, bak); err != nil {
+		return err
+	}
+	f.good = false
+	return nil
+}
+
+// settle makes durable what the main file holds.
+func (f *File) settle() error {
+	if f.durable {
+		return nil
+	}
+	main, err := os.Open(f.path)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
+	if err := errors.Join(f.sync(main), main.Close()); err != nil {
+		return err
 	}
-	return errors.Join(err, f.Close())
+	return f.syncNames()
 }
 
-func syncDir(dir string) error {
+// syncNames makes the file's name durable; the first time also those of its directory and the one above, which may be new.
+func (f *File) syncNames() error {
+	dir := filepath.Dir(f.path)
+	if err := f.syncDir(dir); err != nil {
+		return err
+	}
+	for n := 0; n < 2 && !f.named; n++ {
+		dir = filepath.Dir(dir)
+		if err := f.syncDir(dir); err != nil && !errors.Is(err, fs.ErrPermission) { // it is somebody else's, and old
+			return err
+		}
+	}
+	f.durable, f.named = true, true
+	return nil
+}
+
+func (f *File) writeSynced(path string, text []byte) error {
+	w, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	if err == nil {
+		err = f.sync(w)
+	}
+	return errors.Join(err, w.Close())
+}
+
+func (f *File) sync(w *os.File) error {
+	if f.Disk == nil {
+		return w.Sync()
+	}
+	return f.Disk.Sync(int(w.Fd()), w.Name(), nil, 0, 0)
+}
+
+func (f *File) syncDir(dir string) error {
+	if f.Disk != nil {
+		return f.Disk.SyncDir(dir)
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ package powerdisk
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -140,11 +141,11 @@ func (d *Disk) inode(fd int) (*inode, error) {
 	}
 	n := d.inodes[info.Ino]
 	if n == nil {
-		own, err := unix.Dup(fd)
+		own, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd)) // fd may be for writing only
 		if err != nil {
 			return nil, err
 		}
-		n = &inode{file: os.NewFile(uintptr(own), "inode")}
+		n = &inode{file: own}
 		d.inodes[info.Ino] = n
 		d.order = append(d.order, n)
 	}
