@@ -32,7 +32,8 @@ type half struct {
 	checks int // how often its producer was asked
 }
 
-// check runs a round. Both offsets are written at its end: after a crash in between some messages are put back twice.
+// check runs a round. Both offsets are written at its end. What was asked about until then is in op messages: after a crash
+// only that is put back twice whose op message was not written yet, or that is immune.
 func (s *Service) check(ctx context.Context, rules Rules) {
 	s.o.Topics.CreateRetry(halfTopic, 1, permReadWrite, 0)
 	from, op := s.begin(halfTopic), s.begin(opTopic)
@@ -200,7 +201,9 @@ func (r *round) renew(h *half) bool {
 	return true
 }
 
-// ask puts the message back and asks a producer of its group about it.
+// ask puts the message back and asks a producer of its group about it. Unlike in Java an op message says that the old copy is
+// done with: a crash takes the progress of the round, and without it all that was asked about would be asked again, and be
+// delivered twice. The new copy is before it in the log, so that no crash takes that one only.
 func (r *round) ask(h *half) bool {
 	s := r.s
 	r.props.Set(propChecks, strconv.Itoa(h.checks+1))
@@ -209,10 +212,10 @@ func (r *round) ask(h *half) bool {
 		return r.failed(h, result.Status)
 	}
 	s.count(func(n *Stats) { n.Checked++ })
-	if s.putBack(r.first(), r.offset, result.QueueOffset) {
-		return true
+	if !s.putBack(r.first(), r.offset, result.QueueOffset) {
+		r.question(h, result)
 	}
-	r.question(h, result)
+	s.ops.add(r.offset)
 	return true
 }
 
@@ -240,6 +243,7 @@ func (r *round) discard(h *half) bool {
 	s.ended.add(r.offset)
 	s.stats.Discarded++
 	s.mu.Unlock()
+	s.ops.add(r.offset)
 	s.settled(r.offset)
 	topic := r.props.Get(message.PropRealTopic)
 	s.metrics.add(topic, -1)
