@@ -107,7 +107,7 @@ func (c *filterClient) pullFrom(topic string, version, offset int64, wait time.D
 // filterTest runs a test with a cluster in a bubble.
 func filterTest(t *testing.T, test func(t *testing.T, c *filterClient), options ...rocketmqtest.Option) {
 	synctest.Test(t, func(t *testing.T) {
-		options = append(options, rocketmqtest.WithPipe(), rocketmqtest.WithPoison(), rocketmqtest.WithConfig("enablePropertyFilter", "true"))
+		options = append(options, rocketmqtest.WithPipe(), rocketmqtest.WithPoison())
 		c := newFilterClient(t, rocketmqtest.Start(t, options...))
 		c.send("T", map[string]string{"a": "0"}) // makes the topic
 		test(t, c)

@@ -9,6 +9,7 @@
 //		…
 //	}
 //
+// Settings are Java's defaults, but for SQL92 filters, which are on (enablePropertyFilter), and smaller files.
 // Each cluster has its own ports on 127.0.0.1 and its own directory, which is removed when the test ends. It is ready
 // when Start returns and gone, with all its goroutines, when the test is over. Many may run at once.
 package rocketmqtest
@@ -162,7 +163,7 @@ func (c *Cluster) startBroker() error {
 	set := map[string]string{
 		"brokerName": "broker-a", "brokerClusterName": "DefaultCluster", "brokerIP1": "127.0.0.1", "brokerIP2": "127.0.0.1",
 		"bindAddress": "127.0.0.1", "listenPort": "0", "storePathRootDir": filepath.Join(c.Dir, "store"),
-		"namesrvAddr": c.NamesrvAddr, "rocketmqHome": c.Dir,
+		"namesrvAddr": c.NamesrvAddr, "rocketmqHome": c.Dir, "enablePropertyFilter": "true",
 		// Small files: a test's store is small, and many may run at once.
 		"mappedFileSizeCommitLog": "16777216", "mappedFileSizeConsumeQueue": "60000", "maxIndexNum": "20000",
 		"maxHashSlotNum": "5000",

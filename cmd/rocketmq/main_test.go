@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,10 @@ func TestStandaloneAndDemo(t *testing.T) {
 		if !strings.Contains(server.out.String(), want) {
 			t.Errorf("%q is missing in what the server says:\n%s", want, &server.out)
 		}
+	}
+	settings := run(t, "mqadmin", "getBrokerConfig", "-b", at.Broker)
+	if code := settings.wait(t); code != exitOK || !regexp.MustCompile(`enablePropertyFilter += +true`).MatchString(settings.out.String()) {
+		t.Errorf("SQL92 filters are not on: exit code %d\n%s%s", code, &settings.out, &settings.err)
 	}
 	for range 2 { // the second run shares the topic with the first
 		demo := run(t, "demo", "-n", at.Namesrv)

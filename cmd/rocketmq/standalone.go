@@ -147,6 +147,7 @@ func (s *standalone) brokerOptions(e env) (config.Options, error) {
 	preset("listenPort", strconv.Itoa(s.listenPort), "listen-port")
 	preset("bindAddress", s.bind, "bind")
 	preset("brokerIP1", config.AutoIP, "")
+	preset("enablePropertyFilter", "true", "") // SQL92; Java's default is to refuse it
 	preset("storePathRootDir", s.storeDir(), "store")
 	preset("logDir", filepath.Join(s.storeDir(), "logs"), "store")
 	if s.changed("http-port") {
