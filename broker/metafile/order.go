@@ -32,10 +32,7 @@ func PlaceOf(key string, seq uint64) Place {
 
 // InJavaOrder sorts entries as a ConcurrentHashMap iterates over them that began with a table of the given size.
 func InJavaOrder[E any](table int, entries []E, place func(E) Place) {
-	for len(entries)*4 >= table*3 {
-		table *= 2
-	}
-	mask := uint32(table - 1)
+	mask := uint32(grown(table, len(entries)) - 1)
 	slices.SortFunc(entries, func(a, b E) int {
 		p, q := place(a), place(b)
 		if x, y := p.Hash&mask, q.Hash&mask; x != y {
@@ -48,43 +45,95 @@ func InJavaOrder[E any](table int, entries []E, place func(E) Place) {
 	})
 }
 
+// grown is the size of a Java hash table with n entries that began with a size.
+func grown(size, n int) int {
+	for n*4 >= size*3 {
+		size *= 2
+	}
+	return size
+}
+
 // Table maps names to values and iterates in Java's order, so that a file that a Java broker wrote is written again
-// with the same bytes. Reading is a map lookup. It is not safe for concurrent use.
+// with the same bytes: it has Java's buckets. It is not safe for concurrent use.
 type Table[V any] struct {
-	slots map[string]slot[V]
-	seq   uint64
+	slots   map[string]*slot[V]
+	buckets []*slot[V] // the first of each
+	seq     uint64
 }
 
 type slot[V any] struct {
+	name  string
 	value V
 	place Place
+	next  *slot[V] // of the same bucket, in the order of insertion
 }
 
 // Get returns the value of a name, which may be a view.
-func (t *Table[V]) Get(name string) (V, bool) {
-	s, ok := t.slots[name]
-	return s.value, ok
+func (t *Table[V]) Get(name string) (v V, ok bool) {
+	if s := t.slots[name]; s != nil {
+		return s.value, true
+	}
+	return v, false
 }
 
 // Set puts a value; the name is kept.
 func (t *Table[V]) Set(name string, v V) {
+	if s := t.slots[name]; s != nil {
+		s.value = v
+		return
+	}
 	if t.slots == nil {
-		t.slots = map[string]slot[V]{}
+		t.slots = map[string]*slot[V]{}
 	}
-	s, ok := t.slots[name]
-	if !ok {
-		t.seq++
-		s.place = PlaceOf(name, t.seq)
-	}
-	s.value = v
+	t.seq++
+	s := &slot[V]{name: name, value: v, place: PlaceOf(name, t.seq)}
 	t.slots[name] = s
+	if !t.fit() {
+		t.chain(s)
+	}
+}
+
+// fit makes as many buckets as Java would have; false: they were as many.
+func (t *Table[V]) fit() bool {
+	size := grown(ConfigTable, len(t.slots))
+	if size == len(t.buckets) {
+		return false
+	}
+	t.buckets = make([]*slot[V], size)
+	for _, s := range t.slots {
+		s.next = nil
+	}
+	for _, s := range t.slots {
+		t.chain(s)
+	}
+	return true
+}
+
+func (t *Table[V]) bucket(p Place) **slot[V] { return &t.buckets[p.Hash&uint32(len(t.buckets)-1)] }
+
+// chain puts a slot into its bucket.
+func (t *Table[V]) chain(s *slot[V]) {
+	at := t.bucket(s.place)
+	for *at != nil && (*at).place.Seq < s.place.Seq {
+		at = &(*at).next
+	}
+	s.next, *at = *at, s
 }
 
 // Delete removes a name and tells whether it was there.
 func (t *Table[V]) Delete(name string) bool {
-	_, ok := t.slots[name]
+	s := t.slots[name]
+	if s == nil {
+		return false
+	}
+	at := t.bucket(s.place)
+	for *at != s {
+		at = &(*at).next
+	}
+	*at = s.next
 	delete(t.slots, name)
-	return ok
+	t.fit()
+	return true
 }
 
 // Len is the number of entries.
@@ -93,14 +142,11 @@ func (t *Table[V]) Len() int { return len(t.slots) }
 // All iterates in Java's order.
 func (t *Table[V]) All() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
-		names := make([]string, 0, len(t.slots))
-		for name := range t.slots {
-			names = append(names, name)
-		}
-		InJavaOrder(ConfigTable, names, func(name string) Place { return t.slots[name].place })
-		for _, name := range names {
-			if !yield(name, t.slots[name].value) {
-				return
+		for _, s := range t.buckets {
+			for ; s != nil; s = s.next {
+				if !yield(s.name, s.value) {
+					return
+				}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"rocketmq-go/broker/metafile"
@@ -59,6 +60,7 @@ type Table struct {
 	mu       sync.RWMutex
 	topics   metafile.Table[*protocol.TopicConfig]
 	version  protocol.DataVersion
+	body     atomic.Pointer[protocol.TopicConfigSerializeWrapper] // of Body; nil after a change
 	onChange func(changed []string)
 
 	complained time.Time // about a topic that was not made
@@ -166,6 +168,7 @@ func (t *Table) createAfter(name, defaultTopic string, queueNums, sysFlag int32)
 		closed.Perm = PermRead | PermWrite
 		template = &closed
 		t.topics.Set(AutoCreateTopic, template)
+		t.body.Store(nil)
 	}
 	if template.Perm&PermInherit == 0 {
 		if now := t.o.Now(); now.Sub(t.complained) >= complainAgain { // producers try again at once
@@ -282,6 +285,7 @@ func (t *Table) setLocked(cfg *protocol.TopicConfig) {
 }
 
 func (t *Table) changedLocked() {
+	t.body.Store(nil)
 	t.version = metafile.NextVersion(t.version, t.o.Now())
 	t.writer.Changed()
 }
@@ -351,15 +355,19 @@ func (t *Table) load(text []byte) error {
 	return nil
 }
 
-// Body is the whole table with its version.
+// Body is the whole table with its version. It must not be changed: all who ask between two changes share it.
 func (t *Table) Body() *protocol.TopicConfigSerializeWrapper {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
+	if b := t.body.Load(); b != nil {
+		return b
+	}
 	b := &protocol.TopicConfigSerializeWrapper{DataVersion: t.version}
 	b.TopicConfigTable = fastjson.MapOf[string, *protocol.TopicConfig](t.topics.Len())
 	for name, cfg := range t.topics.All() {
 		b.TopicConfigTable.Set(name, cfg)
 	}
+	t.body.Store(b)
 	return b
 }
 

@@ -5,6 +5,7 @@ package topic
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -324,5 +325,53 @@ func TestKinds(t *testing.T) {
 	}
 	if table.IsBatch("None") || len(table.Compacted()) != 1 {
 		t.Errorf("compacted: %v", table.Compacted())
+	}
+}
+
+// BenchmarkChange makes one more topic in a table of 10,000: what is written to its file, and what a name server is told.
+func BenchmarkChange(b *testing.B) {
+	table, err := New(Options{Dir: b.TempDir(), Log: slog.New(slog.DiscardHandler), System: System{ClusterName: "c", BrokerName: "b"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 10000 {
+		table.ensure(fmt.Sprint("Topic", i), 8, 6, 0)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		table.ensure(fmt.Sprint("Topic", 10000+i), 8, 6, 0)
+		table.render()
+		table.Body()
+	}
+	b.StopTimer()
+	_ = table.Close()
+}
+
+// What the name servers are told is the table of now, whatever changed it.
+func TestBodyIsThatOfNow(t *testing.T) {
+	create := true
+	table := newTable(t, Options{Rules: func() Rules { return Rules{AutoCreate: create} }})
+	for what, change := range map[string]func(){
+		"made":    func() { table.CreateRetry("A", 1, 6, 0) },
+		"ordered": func() { table.SetOrder([]string{"A"}) },
+		"deleted": func() { table.Delete("A") },
+		"closed": func() {
+			create = false
+			_, _ = table.CreateOnSend("B", AutoCreateTopic, 1, 0)
+		},
+	} {
+		table.CreateRetry("A", 1, 6, 0)
+		table.Body()
+		change()
+		body := table.Body()
+		if body != table.Body() || body.DataVersion != table.DataVersion() || body.TopicConfigTable.Len() != len(table.All()) {
+			t.Errorf("%s: another table", what)
+		}
+		for _, cfg := range table.All() {
+			if told, _ := body.TopicConfigTable.Get(cfg.TopicName); told != cfg {
+				t.Errorf("%s: %s is told to be %+v", what, cfg.TopicName, told)
+			}
+		}
 	}
 }
