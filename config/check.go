@@ -82,7 +82,11 @@ func check[T any](w io.Writer, file, hint string, lines []properties.Line, r rol
 	c, warnings, err := load(Options{File: file}, r)
 	var exit *ExitError
 	errors.As(err, &exit)
-	if c == nil {
+	rules := hint
+	if c != nil {
+		rules = " by the rules of " + c.version + hint
+	}
+	if c == nil && (exit == nil || len(exit.Keys) == 0) {
 		fmt.Fprintf(w, "%s, read as the configuration of a %s%s\n", file, r.name, hint)
 		fmt.Fprintf(w, "The %s does not start with this file: %v\n", r.name, err)
 		return 1
@@ -95,8 +99,8 @@ func check[T any](w io.Writer, file, hint string, lines []properties.Line, r rol
 	for i, p := range lines {
 		last[p.Key] = i
 	}
-	byName := settable(c.keys)
-	fmt.Fprintf(w, "%s, read as the configuration of a %s by the rules of %s%s\n", file, r.name, c.version, hint)
+	byName := settable(tableOf(r.objects(new(T))))
+	fmt.Fprintf(w, "%s, read as the configuration of a %s%s\n", file, r.name, rules)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, p := range lines {
 		verdict := "works"

@@ -38,6 +38,11 @@ func TestCheckExplains(t *testing.T) {
 			"  storeType=defaultRocksDB  refused, see below\n", "\nRemove these keys to start the broker.\n",
 		}},
 		{"a slave without an id", "", "brokerRole=SLAVE", 1, []string{"The broker does not start with this file: Slave's brokerId must be > 0: "}},
+		{"a port out of range", "", "listenPort=99999\nbrokerNam=a", 1, []string{
+			"a broker (--namesrv if it is a name server's)\n", "  listenPort=99999  refused, see below\n",
+			"  brokerNam=a       unknown key, without effect; did you mean brokerName?\n",
+			"The broker does not start with this file: listenPort=99999: port out of range\n",
+		}},
 		{"does not load", "", "compatVersion=6", 1, []string{"The broker does not start with this file: compatVersion=6: must be"}},
 		{"one key", "", "brokerNam=a", 1, []string{"\nThe broker starts, but not with all that the file says: correct or remove brokerNam.\n"}},
 		{"as Java writes it", "", "isBrokerContainer=false", ExitOK, []string{"no effect: cannot be set, but is so anyway"}},

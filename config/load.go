@@ -105,7 +105,7 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 	}
 	c := &Config[T]{role: r, file: o.File, now: o.Now}
 	if c.version = cmp.Or(trim(l.given["compatVersion"]), o.CompatVersion, V533); c.version != V533 && c.version != V497 {
-		return nil, nil, &ExitError{ExitBadValue, fmt.Sprintf("compatVersion=%s: must be %s or %s", c.version, V533, V497), []string{"compatVersion"}}
+		return nil, nil, &ExitError{ExitBadValue, fmt.Sprintf("compatVersion=%s: must be %s or %s", c.version, V533, V497), nil}
 	}
 	s := &state[T]{set: map[string]bool{}, extra: l.given, version: DataVersion{Timestamp: o.Now().UnixMilli()}}
 	c.keys = tableOf(r.objects(&s.values))

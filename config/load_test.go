@@ -150,6 +150,7 @@ func TestRefusals(t *testing.T) {
 		{"compatVersion=4.9.8", 253, "compatVersion=4.9.8: must be 5.3.3 or 4.9.7"},
 		{"messageDelayLevel=1s  2s", 253, `messageDelayLevel: "" does not end in s, m, h or d`},
 		{"listenPort=65536", 255, "listenPort=65536: port out of range"},
+		{"listenPort=2", 255, "listenPort=2: port out of range: the fast port would be 0"},
 		{"a=\\u12", 255, "malformed"},
 	} {
 		_, _, err := loadText(t, c.text)

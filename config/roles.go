@@ -50,7 +50,7 @@ func namesrvRole() role[NamesrvValues] {
 			if l.options.File != "" {
 				v.ConfigStorePath = l.options.File
 			}
-			return checkPort(v.Server.ListenPort)
+			return checkPort(v.Server.ListenPort, 0)
 		},
 		refuse:    refuseNamesrv,
 		storeFile: func(v *NamesrvValues) string { return v.ConfigStorePath },
@@ -68,7 +68,7 @@ func finishBroker(v *BrokerValues, l *loader) error {
 	if err := checkNamesrvAddr(v.NamesrvAddr); err != nil {
 		return err
 	}
-	if err := checkPort(v.Server.ListenPort); err != nil {
+	if err := checkPort(v.Server.ListenPort, 2); err != nil {
 		return err
 	}
 	v.ipReason = "set by brokerIP1"
@@ -100,11 +100,17 @@ func finishBroker(v *BrokerValues, l *loader) error {
 	return nil
 }
 
-func checkPort(port int) error {
-	if port < 0 || port > 65535 {
-		return &ExitError{ExitUnreadable, fmt.Sprintf("listenPort=%d: port out of range", port), []string{"listenPort"}}
+// checkPort checks a listenPort; below is how many ports below it are used as well.
+func checkPort(port, below int) error {
+	text := fmt.Sprintf("listenPort=%d: port out of range", port)
+	switch {
+	case port < 0 || port > 65535:
+	case port > 0 && port <= below:
+		text += fmt.Sprintf(": the fast port would be %d", port-below)
+	default:
+		return nil
 	}
-	return nil
+	return &ExitError{ExitUnreadable, text, []string{"listenPort"}}
 }
 
 // checkNamesrvAddr reports whether every part of a name server list is host:port.

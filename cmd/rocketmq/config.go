@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"rocketmq-go/config"
@@ -34,12 +35,19 @@ func runConfig(_ context.Context, e env) int {
 		case "--broker", "--namesrv", "broker", "namesrv":
 			role = strings.TrimPrefix(a, "--")
 		default:
+			if strings.HasPrefix(a, "-") {
+				fmt.Fprintf(e.stderr, "rocketmq config check: unknown option %s\n\n%s", a, configUsage)
+				return exitUsage
+			}
 			files = append(files, a)
 		}
 	}
 	if len(files) != 1 {
 		fmt.Fprint(e.stderr, configUsage)
 		return exitUsage
+	}
+	if _, err := os.Stat(files[0]); err != nil {
+		return fail(e, "rocketmq config check", err)
 	}
 	return config.Check(e.stdout, files[0], role)
 }

@@ -202,12 +202,16 @@ func TestStartFails(t *testing.T) {
 		"broker's port in use":      {standalone("--store", t.TempDir(), "--listen-port", brokerPort, "--namesrv-port", "0"), []string{brokerPort, "--listen-port"}},
 		"store in use":              {standalone("--store", store, "--listen-port", "0", "--namesrv-port", "0"), []string{store, "lock"}},
 		"store is a file":           {standalone("--store", file, "--listen-port", "0", "--namesrv-port", "0"), []string{file}},
-		"bad --set":                 {standalone("--set", "x"), []string{"--set"}},
-		"bad log level":             {standalone("--log-level", "loud"), []string{"loud"}},
+		"no place for port file":    {standalone("--store", t.TempDir(), "--port-file", filepath.Join(file, "ports")), []string{"--port-file", file}},
+		"repair of a store in use":  {[]string{"store", "repair", store, "--rebuild-index"}, []string{store, "(stop the server that uses this store)"}},
+		"no configuration file":     {[]string{"config", "check", file + ".none"}, []string{"config check", file + ".none"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := run(t, c.args...)
 			code, text := p.wait(t), p.err.String()
+			if out := p.out.String(); out != "" {
+				t.Errorf("it says\n%s", out)
+			}
 			if code != exitFailed || strings.Count(text, "\n") != 1 {
 				t.Errorf("exit code %d, and it says\n%s", code, text)
 			}
@@ -235,6 +239,12 @@ func TestUsage(t *testing.T) {
 		{"config check -h", exitOK, "config check"},
 		{"store dump -h", exitOK, "dump DIR"},
 		{"standalone nonsense", exitUsage, "nonsense"},
+		{"standalone --set x", exitUsage, "--set x: key=value is expected"},
+		{"standalone --log-level loud", exitUsage, "loud"},
+		{"standalone --listen-port 70000", exitUsage, "--listen-port 70000: 3 to 65535"},
+		{"standalone --listen-port 2", exitUsage, "--listen-port 2: 3 to 65535"},
+		{"standalone --namesrv-port -1", exitUsage, "--namesrv-port -1: 1 to 65535"},
+		{"config check --nonsense", exitUsage, "--nonsense"},
 		{"demo nonsense", exitUsage, "nonsense"},
 		{"broker -h", exitOK, "--configFile"},
 		{"broker --nonsense", exitUsage, "nonsense"},

@@ -54,9 +54,12 @@ func (l *launch) bindOwn(fs *pflag.FlagSet) {
 func (l *launch) begin(w io.Writer) (slog.Handler, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.logLevel)); err != nil {
-		return nil, fmt.Errorf("--log-level %s: debug, info, warn or error", l.logLevel)
+		return nil, usageError(fmt.Sprintf("--log-level %s: debug, info, warn or error", l.logLevel))
 	}
 	if err := l.removePorts(); err != nil {
+		return nil, err
+	}
+	if err := l.tryPorts(); err != nil {
 		return nil, err
 	}
 	return slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}), nil
@@ -95,11 +98,20 @@ func loaded(e env, what string, warnings []config.Warning, err error) (code int,
 	return exitOK, true
 }
 
+// usageError is a wrong value of an option.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
 // fail prints a start's error on one line, with a remedy where there is one, and chooses the exit code.
 func fail(e env, what string, err error) int {
 	if exit := (*config.ExitError)(nil); errors.As(err, &exit) {
 		fmt.Fprintln(e.stderr, exit.Text)
 		return exit.Code
+	}
+	if bad := usageError(""); errors.As(err, &bad) {
+		fmt.Fprintf(e.stderr, "%s: %s; '%s -h' lists the options\n", what, bad, what)
+		return exitUsage
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 	fmt.Fprintf(e.stderr, "%s: %s%s\n", what, text, remedy(what, err))
@@ -113,6 +125,8 @@ func remedy(what string, err error) string {
 	}
 	var locked *store.LockedError
 	switch {
+	case errors.As(err, &locked) && strings.HasPrefix(what, "rocketmq store"):
+		return " (stop the server that uses this store)"
 	case errors.As(err, &locked):
 		return " (stop the server that uses this store, or choose another place with " + place + ")"
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -165,6 +179,21 @@ func (l *launch) serve(ctx context.Context, e env, name string, p ports, announc
 		return fail(e, name, err)
 	}
 	return exitOK
+}
+
+// tryPorts finds out before the start whether the port file can be written.
+func (l *launch) tryPorts() error {
+	if l.portFile == "" {
+		return nil
+	}
+	err := os.WriteFile(l.portFile+".tmp", nil, 0o644)
+	if err == nil {
+		err = os.Remove(l.portFile + ".tmp")
+	}
+	if err != nil {
+		return fmt.Errorf("--port-file: %w", err)
+	}
+	return nil
 }
 
 // removePorts removes the port file; before a start it is a former one's, whose readers would take it for this one's.

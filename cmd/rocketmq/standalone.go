@@ -50,6 +50,9 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, finished := fs.noMore(); finished {
 		return code
 	}
+	if err := s.checkPorts(); err != nil {
+		return fail(e, name, err)
+	}
 	console, err := s.begin(e.stderr)
 	if err != nil {
 		return fail(e, name, err)
@@ -72,6 +75,7 @@ func runStandalone(ctx context.Context, e env) int {
 	w.loaded(warnings)
 	cfg.OnUpdate(func(_, v *config.BrokerValues, _ []string) { w.setLevel(v.Own.LogLevel) })
 
+	nsConfig.Adjust(func(v *config.NamesrvValues) { v.Own = cfg.Load().Own }) // TLS and the like are the process's
 	ns, err := startNamesrv(nsConfig, w.log.With(logs.File, "namesrv"))
 	if err != nil {
 		return w.fail(e, name, err)
@@ -128,6 +132,18 @@ func (s *standalone) namesrvOptions(e env) config.Options {
 	return o
 }
 
+func (s *standalone) checkPorts() error {
+	for _, o := range []struct {
+		flag      string
+		port, min int
+	}{{"namesrv-port", s.namesrvPort, 1}, {"listen-port", s.listenPort, 3}, {"http-port", s.httpPort, 1}} {
+		if o.port != 0 && (o.port < o.min || o.port > 65535) {
+			return usageError(fmt.Sprintf("--%s %d: %d to 65535, or 0 for a free one", o.flag, o.port, o.min))
+		}
+	}
+	return nil
+}
+
 func (s *standalone) storeDir() string {
 	if s.store == "" {
 		return "data"
@@ -156,7 +172,7 @@ func (s *standalone) brokerOptions(e env) (config.Options, error) {
 	for _, kv := range s.set {
 		key, value, ok := strings.Cut(kv, "=")
 		if !ok {
-			return o, fmt.Errorf("--set %s: key=value is expected", kv)
+			return o, usageError(fmt.Sprintf("--set %s: key=value is expected", kv))
 		}
 		o.Set[key] = value
 	}
