@@ -13,6 +13,12 @@ import (
 
 // What tools need that work on a directory without opening it as a store.
 
+// WithDisk is the configuration with another disk, for tests of what is on it after a power failure.
+func (c Config) WithDisk(d segment.Disk) Config {
+	c.disk = d
+	return c
+}
+
 // LockDir takes a directory's lock, as Open does; closing the file gives it back.
 func LockDir(dir string) (*os.File, error) { return lockDir(dir) }
 

@@ -52,6 +52,9 @@ func loadCounts(path string, o Options) (*counts, error) {
 	if source == metafile.FromBackup || source == metafile.FromBroken {
 		o.Log.Warn("counts of timer messages not read from their file", "file", path, "used", source)
 	}
+	if o.Disk != nil {
+		file.Disk = o.Disk
+	}
 	c.writer = metafile.NewWriter(file, c.render, metafile.Options{Log: o.Log, Failed: o.Failed})
 	return c, nil
 }

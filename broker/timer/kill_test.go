@@ -26,6 +26,7 @@ import (
 	"rocketmq-go/message"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/store/segment"
 	"rocketmq-go/store/timerlog"
 )
 
@@ -253,7 +254,7 @@ type remains struct {
 func examine(t *testing.T, dir string) remains {
 	t.Helper()
 	r := remains{at: time.Now(), slots: map[int64]int64{}}
-	file, err := timerlog.OpenCheckpoint(filepath.Join(dir, "config", "timercheck"))
+	file, err := timerlog.OpenCheckpoint(filepath.Join(dir, "config", "timercheck"), new(segment.Syncer))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@
 //
 // One goroutine enters and delivers. It sleeps until the first slot is due, or until a message arrives when none waits.
 // Each message is delivered at least once: after a crash those of the slot that was being delivered, and those that came
-// too late for a slot, may be delivered again.
+// too late for a slot, may be delivered again. After a power failure also those of the last flush time: what was delivered
+// is noted at once, and on disk then.
 package timer
 
 import (
@@ -33,6 +34,7 @@ import (
 	"rocketmq-go/message"
 	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/store"
+	"rocketmq-go/store/segment"
 	"rocketmq-go/store/timerlog"
 )
 
@@ -68,6 +70,7 @@ type Options struct {
 	// Put stores a message as it stands. done is called exactly once, from any goroutine. The message is a view until Put
 	// returns.
 	Put    func(m *message.Message, done func(store.PutResult))
+	Disk   segment.Disk // nil: the operating system's
 	Now    func() time.Time
 	Log    *slog.Logger
 	Failed func(error) // told of each failed write of config/timermetrics
@@ -148,7 +151,7 @@ func New(o Options) (*Service, error) {
 		o.Log = slog.Default()
 	}
 	files, err := timerlog.Open(timerlog.Options{
-		Dir: o.Dir, FileSize: o.FileSize, Precision: o.Tick.Milliseconds(), Log: o.Log,
+		Dir: o.Dir, FileSize: o.FileSize, Precision: o.Tick.Milliseconds(), Sync: &segment.Syncer{Disk: o.Disk}, Log: o.Log,
 	})
 	if err != nil {
 		return nil, err

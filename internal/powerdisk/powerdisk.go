@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -39,9 +40,9 @@ type Disk struct {
 
 // inode is a file on the disk. Its number stays taken as long as it is open.
 type inode struct {
-	data []byte
-	size int64
-	file *os.File
+	pages map[int64][]byte // that were ever written to the disk, by their position; all have the full size
+	size  int64
+	file  *os.File
 }
 
 const dirInode = 0
@@ -106,18 +107,13 @@ func (d *Disk) Sync(fd int, _ string, mapped []byte, from, to int64) error {
 	if err != nil {
 		return err
 	}
-	live, err := n.live()
-	if err != nil {
+	if n.size, err = n.liveSize(); err != nil {
 		return err
 	}
-	n.size = int64(len(live))
 	if mapped == nil {
 		from, to = 0, n.size
 	}
-	for at := from &^ (diskPage - 1); at < to; at += diskPage {
-		n.page(live, at)
-	}
-	return nil
+	return n.changed(from, to, func(at int64, page []byte) { n.pages[at] = bytes.Clone(page) })
 }
 
 // SyncDir implements segment.Disk.
@@ -145,40 +141,62 @@ func (d *Disk) inode(fd int) (*inode, error) {
 		if err != nil {
 			return nil, err
 		}
-		n = &inode{file: own}
+		n = &inode{file: own, pages: make(map[int64][]byte)}
 		d.inodes[info.Ino] = n
 		d.order = append(d.order, n)
 	}
 	return n, nil
 }
 
-// live is what the system has of a file.
-func (n *inode) live() ([]byte, error) {
+func (n *inode) liveSize() (int64, error) {
 	info, err := n.file.Stat()
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	b := make([]byte, info.Size())
-	_, err = n.file.ReadAt(b, 0)
-	return b, err
+	return info.Size(), nil
 }
 
-// page writes a page of a file to the disk.
-func (n *inode) page(live []byte, at int64) {
-	end := min(at+diskPage, int64(len(live)))
-	if grow := end - int64(len(n.data)); grow > 0 {
-		n.data = append(n.data, make([]byte, grow)...)
+// changed visits the pages of a part of the file that are on the disk in another way than the system has them.
+func (n *inode) changed(from, to int64, visit func(at int64, page []byte)) error {
+	size, err := n.liveSize()
+	if err != nil {
+		return err
 	}
-	copy(n.data[at:end], live[at:end])
-}
-
-// dirty tells whether a page is not on the disk as it is.
-func (n *inode) dirty(live []byte, at int64) bool {
-	end := min(at+diskPage, int64(len(live)))
-	if end <= int64(len(n.data)) {
-		return !bytes.Equal(n.data[at:end], live[at:end])
+	var buf, zeros [diskPage]byte
+	fd := int(n.file.Fd())
+	hole := int64(0) // pages before are data
+	for at := from &^ (diskPage - 1); at < min(to, size); at += diskPage {
+		was := n.pages[at]
+		if at >= hole && was == nil { // skip what was never written
+			data, err := unix.Seek(fd, at, unix.SEEK_DATA)
+			if err != nil {
+				data = size
+			}
+			for known := range n.pages {
+				if known > at {
+					data = min(data, known)
+				}
+			}
+			if at = data &^ (diskPage - 1); at >= min(to, size) {
+				break
+			}
+			if hole, err = unix.Seek(fd, at, unix.SEEK_HOLE); err != nil {
+				hole = size
+			}
+			was = n.pages[at]
+		}
+		clear(buf[:])
+		if _, err := n.file.ReadAt(buf[:], at); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if was == nil {
+			was = zeros[:]
+		}
+		if !bytes.Equal(buf[:], was) {
+			visit(at, buf[:])
+		}
 	}
-	return len(bytes.Trim(live[at:end], "\x00")) > 0
+	return nil
 }
 
 // eachName writes those changed names of a directory to the disk that are chosen.
@@ -266,17 +284,20 @@ func (d *Disk) WriteBack(p float64) {
 	}
 	walk(".")
 	for _, n := range d.order {
-		live, err := n.live()
+		size, err := n.liveSize()
 		if err != nil {
 			panic(err)
 		}
-		if n.size != int64(len(live)) && choose() {
-			n.size = int64(len(live))
+		if n.size != size && choose() {
+			n.size = size
 		}
-		for at := int64(0); at < int64(len(live)); at += diskPage {
-			if n.dirty(live, at) && choose() {
-				n.page(live, at)
+		err = n.changed(0, size, func(at int64, page []byte) {
+			if choose() {
+				n.pages[at] = bytes.Clone(page)
 			}
+		})
+		if err != nil {
+			panic(err)
 		}
 	}
 }
@@ -301,11 +322,9 @@ func (d *Disk) saveDir(dir, to string) error {
 		if err != nil {
 			return err
 		}
-		data := n.data[:min(int64(len(n.data)), n.size)]
-		for at := 0; at < len(data) && err == nil; at += diskPage { // sparse, as it was
-			page := data[at:min(at+diskPage, len(data))]
-			if len(bytes.Trim(page, "\x00")) > 0 {
-				_, err = f.WriteAt(page, int64(at))
+		for at, page := range n.pages { // sparse, as it was
+			if at < n.size && err == nil && len(bytes.Trim(page, "\x00")) > 0 {
+				_, err = f.WriteAt(page, at)
 			}
 		}
 		if err = errors.Join(err, f.Truncate(n.size), f.Close()); err != nil {
@@ -329,9 +348,9 @@ func (d *Disk) Take() error {
 		return d.eachName(rel, func() bool { return true })
 	}))
 	for _, n := range d.order {
-		live, liveErr := n.live()
-		err = errors.Join(err, liveErr)
-		n.data, n.size = live, int64(len(live))
+		size, sizeErr := n.liveSize()
+		n.size = size
+		err = errors.Join(err, sizeErr, n.changed(0, size, func(at int64, page []byte) { n.pages[at] = bytes.Clone(page) }))
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"rocketmq-go/store/segment"
 )
 
 // CheckpointSize is the size of an encoded checkpoint in bytes. The file has 4096, the rest is zeros.
@@ -58,6 +60,7 @@ func ParseCheckpoint(b []byte) (c Checkpoint, err error) {
 // CheckpointFile is config/timercheck. It is made when it is first written to.
 type CheckpointFile struct {
 	path string
+	sync *segment.Syncer
 	read Checkpoint
 
 	mu   sync.Mutex
@@ -65,8 +68,9 @@ type CheckpointFile struct {
 }
 
 // OpenCheckpoint reads the file. One that is missing or too short counts as all zeros, as in Java.
-func OpenCheckpoint(path string) (*CheckpointFile, error) {
-	c := &CheckpointFile{path: path}
+func OpenCheckpoint(path string, sync *segment.Syncer) (*CheckpointFile, error) {
+	c := &CheckpointFile{path: path, sync: sync}
+	unsure(sync, path)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return c, nil
@@ -106,7 +110,7 @@ func (c *CheckpointFile) Sync() error {
 	if f == nil {
 		return nil
 	}
-	return datasync(f)
+	return syncFile(c.sync, f)
 }
 
 // WriteReadTime writes only that: a process that is killed then does not deliver again what it has delivered.
@@ -124,7 +128,7 @@ func (c *CheckpointFile) WriteReadTime(ms int64) error {
 
 func (c *CheckpointFile) open() error {
 	if c.file == nil {
-		if err := os.MkdirAll(filepath.Dir(c.path), 0o755); err != nil {
+		if err := c.sync.MkdirAll(filepath.Dir(c.path)); err != nil {
 			return err
 		}
 		f, err := os.OpenFile(c.path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -132,6 +136,7 @@ func (c *CheckpointFile) open() error {
 			return err
 		}
 		c.file = f
+		c.sync.Changed(filepath.Dir(c.path))
 	}
 	info, err := c.file.Stat()
 	if err == nil && info.Size() < checkpointFileSize {

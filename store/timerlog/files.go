@@ -7,14 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
+
+	"rocketmq-go/store/segment"
 )
 
 // Options of the timer files.
 type Options struct {
-	Dir       string // the store's root
-	FileSize  int64  // mappedFileSizeTimerLog, bytes; 0: Java's default
-	Precision int64  // timerPrecisionMs; 0: Java's default
+	Dir       string          // the store's root
+	FileSize  int64           // mappedFileSizeTimerLog, bytes; 0: Java's default
+	Precision int64           // timerPrecisionMs; 0: Java's default
+	Sync      *segment.Syncer // nil: the operating system
 	Log       *slog.Logger
 }
 
@@ -36,6 +40,9 @@ func Open(o Options) (f *Files, err error) {
 	if o.Precision <= 0 {
 		o.Precision = 1000
 	}
+	if o.Sync == nil {
+		o.Sync = new(segment.Syncer)
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -45,13 +52,13 @@ func Open(o Options) (f *Files, err error) {
 			f.Close()
 		}
 	}()
-	if f.Log, err = OpenLog(filepath.Join(o.Dir, "timerlog"), o.FileSize, o.Log); err != nil {
+	if f.Log, err = OpenLog(filepath.Join(o.Dir, "timerlog"), o.FileSize, o.Sync, o.Log); err != nil {
 		return f, err
 	}
-	if f.Wheel, err = OpenWheel(filepath.Join(o.Dir, "timerwheel"), o.Precision); err != nil {
+	if f.Wheel, err = OpenWheel(filepath.Join(o.Dir, "timerwheel"), o.Precision, o.Sync); err != nil {
 		return f, err
 	}
-	f.Check, err = OpenCheckpoint(filepath.Join(o.Dir, "config", "timercheck"))
+	f.Check, err = OpenCheckpoint(filepath.Join(o.Dir, "config", "timercheck"), o.Sync)
 	return f, err
 }
 
@@ -124,4 +131,24 @@ func (f *Files) Close() error {
 		err = errors.Join(err, f.Check.Close())
 	}
 	return err
+}
+
+// syncFile makes a file durable, with its name.
+func syncFile(s *segment.Syncer, f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var syncErr error
+	if err := raw.Control(func(fd uintptr) { syncErr = s.File(int(fd), f.Name(), nil, 0, 0) }); err != nil {
+		return err
+	}
+	return syncErr
+}
+
+// unsure says that the name of a file may not be on disk: who made it may have been killed.
+func unsure(s *segment.Syncer, path string) {
+	dir := filepath.Dir(path)
+	s.Changed(dir)
+	s.Changed(filepath.Dir(dir))
 }

@@ -6,6 +6,7 @@ package timerlog
 import (
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync/atomic"
 
 	"rocketmq-go/store/segment"
@@ -35,16 +36,17 @@ type Log struct {
 }
 
 // OpenLog opens the log without looking into its files: see Recover. Nothing appears on disk before the first unit.
-func OpenLog(dir string, fileSize int64, log *slog.Logger) (*Log, error) {
+func OpenLog(dir string, fileSize int64, sync *segment.Syncer, log *slog.Logger) (*Log, error) {
 	if fileSize < UnitSize+blankSize {
 		return nil, fmt.Errorf("timerlog: files of %d bytes hold no unit", fileSize)
 	}
 	seq, err := segment.Load(segment.Options{
-		Dirs: []string{dir}, Size: fileSize, FDs: segment.NewFDs(openFiles), Log: log,
+		Dirs: []string{dir}, Size: fileSize, FDs: segment.NewFDs(openFiles), Sync: sync, Log: log,
 	})
 	if err != nil {
 		return nil, err
 	}
+	unsure(sync, filepath.Join(dir, "file"))
 	l := &Log{seq: seq, perFile: (fileSize - blankSize) / UnitSize}
 	return l, nil
 }
@@ -190,7 +192,7 @@ func (l *Log) walkFile(f *segment.File, pos, to int64, visit func(int64, *Unit) 
 				return pos, true, nil
 			}
 			u, ok := ParseUnit(chunk)
-			if !ok {
+			if !ok || u.Size <= 0 { // a power failure leaves units of which the last part is zeros
 				return pos, false, nil
 			}
 			if err := visit(pos, &u); err != nil {
@@ -247,6 +249,9 @@ func (l *Log) truncate(end, synced int64) error {
 		defer f.Release()
 		if to := f.DataEnd(); to > end-f.Base() {
 			if err := f.Zero(end-f.Base(), to); err != nil {
+				return err
+			}
+			if err := f.Sync(); err != nil { // else a power failure brings back what was cut, among new units
 				return err
 			}
 		}

@@ -94,7 +94,7 @@ func (r *recovery) loadWheel() error {
 			return err
 		}
 	}
-	if !fits || r.Lost || !r.wheelKnows(r.begin) {
+	if !fits || r.Lost || r.Wheel.missing || !r.wheelKnows(r.begin) {
 		r.begin = r.Log.First()
 	}
 	return nil

@@ -10,10 +10,13 @@ import (
 	"io"
 	"math/bits"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"rocketmq-go/store/segment"
 )
 
 const (
@@ -64,6 +67,8 @@ func parseSlot(b []byte) Slot {
 type Wheel struct {
 	path      string
 	precision int64 // ms of a tick
+	sync      *segment.Syncer
+	missing   bool // there was no file, or an empty one
 
 	mu     sync.Mutex
 	file   *os.File        // nil: not opened, or not there
@@ -74,13 +79,15 @@ type Wheel struct {
 }
 
 // OpenWheel finds the file. Its size must be right if it is there and not empty.
-func OpenWheel(path string, precisionMs int64) (*Wheel, error) {
+func OpenWheel(path string, precisionMs int64, sync *segment.Syncer) (*Wheel, error) {
 	if precisionMs <= 0 {
 		return nil, fmt.Errorf("timerlog: precision of %d ms", precisionMs)
 	}
-	w := &Wheel{path: path, precision: precisionMs, dirty: map[int32]Slot{}}
+	w := &Wheel{path: path, precision: precisionMs, sync: sync, dirty: map[int32]Slot{}}
+	unsure(sync, path)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
+		w.missing = true
 		return w, nil
 	}
 	if err != nil {
@@ -91,6 +98,7 @@ func OpenWheel(path string, precisionMs int64) (*Wheel, error) {
 		err = fmt.Errorf("%s has %d bytes, a timer wheel has %d", path, info.Size(), WheelSize)
 	}
 	if err == nil && info.Size() == 0 {
+		w.missing = true
 		err = f.Truncate(WheelSize)
 	}
 	if err != nil {
@@ -321,6 +329,7 @@ func (w *Wheel) create() (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
+	w.sync.Changed(filepath.Dir(w.path))
 	w.mu.Lock()
 	w.file = f
 	w.mu.Unlock()
@@ -351,7 +360,7 @@ func (w *Wheel) write(f *os.File, slots map[int32]Slot) error {
 			return err
 		}
 	}
-	return datasync(f)
+	return syncFile(w.sync, f)
 }
 
 // reset forgets everything, in the file too.
@@ -379,19 +388,4 @@ func (w *Wheel) Close() error {
 	f := w.file
 	w.file = nil
 	return f.Close()
-}
-
-func datasync(f *os.File) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var syncErr error
-	if err := raw.Control(func(fd uintptr) { syncErr = unix.Fdatasync(int(fd)) }); err != nil {
-		return err
-	}
-	if syncErr != nil {
-		return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: syncErr}
-	}
-	return nil
 }
