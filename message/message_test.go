@@ -340,3 +340,11 @@ func BenchmarkScanKnown(b *testing.B) {
 		ScanKnown(props)
 	}
 }
+
+func BenchmarkRebuild(b *testing.B) {
+	encoded := []byte("WAIT\x01true\x02UNIQ_KEY\x017F0000010000000B0000000000000001\x02CLUSTER\x01DefaultCluster\x02MSG_REGION\x01DefaultRegion\x02TRACE_ON\x01true\x02INNER_NUM\x0132\x02")
+	b.ReportAllocs()
+	for b.Loop() {
+		Rebuild(encoded, Java5, [2]string{PropInnerBase, "4711"})
+	}
+}

@@ -153,8 +153,9 @@ const Removed = "\x02"
 // Rebuild decodes a property string, applies the changes and writes it again as a Java
 // broker of the dialect would: in HashMap order.
 func Rebuild(encoded []byte, d Dialect, changes ...[2]string) []byte {
+	text := string(encoded)
 	values := make(map[string]string, 16)
-	var names []string
+	names := make([]string, 0, 16)
 	put := func(name, value string) {
 		if _, ok := values[name]; !ok {
 			names = append(names, name)
@@ -162,7 +163,9 @@ func Rebuild(encoded []byte, d Dialect, changes ...[2]string) []byte {
 		values[name] = value
 	}
 	for p := ScanProperties(encoded); p.Next(); {
-		put(string(p.Name), string(p.Value))
+		at := cap(encoded) - cap(p.Name) // names and values are parts of one string
+		value := at + len(p.Name) + 1
+		put(text[at:value-1], text[value:value+len(p.Value)])
 	}
 	for _, c := range changes {
 		put(c[0], c[1])

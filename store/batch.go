@@ -4,6 +4,7 @@
 package store
 
 import (
+	"bytes"
 	"path/filepath"
 	"strconv"
 
@@ -35,9 +36,20 @@ func innerCount(sysFlag int32, known *message.Known) (int16, bool) {
 	return int16(n), err == nil && n > 0 && n <= consumequeue.MaxBatch
 }
 
-// withBase are the properties of an inner batch with the queue offset of its first message.
-func withBase(properties []byte, base int64) []byte {
-	return message.Rebuild(properties, message.Java5, [2]string{message.PropInnerBase, strconv.FormatInt(base, 10)})
+// basePlace are the properties of an inner batch but for the queue offset of its first message, which is known last.
+type basePlace struct{ before, after []byte }
+
+// placeBase makes room for that offset, at the place where Java would put it. (Nothing in a property string is like the
+// value that stands for it.)
+func placeBase(properties []byte) (p basePlace) {
+	room := []byte{message.PairEnd, message.PairEnd}
+	p.before, p.after, _ = bytes.Cut(message.Rebuild(properties, message.Java5, [2]string{message.PropInnerBase, string(room)}), room)
+	return p
+}
+
+// with appends the properties with an offset.
+func (p basePlace) with(dst []byte, base int64) []byte {
+	return append(strconv.AppendInt(append(dst, p.before...), base, 10), p.after...)
 }
 
 // hasBatches tells whether it is a batch queue. What stands for the queue of a deleted topic is none.

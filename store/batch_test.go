@@ -432,34 +432,6 @@ func TestNoBatchQueuesIn49(t *testing.T) {
 	}
 }
 
-// A batch of 32 messages of 1 KiB as one record: see BenchmarkPutBatch32.
-func BenchmarkPutInner32(b *testing.B) {
-	cfg := benchConfig(b)
-	cfg.BatchTopic = func(string) bool { return true }
-	s := openTest(b, cfg)
-	m := inner("Bench", 0, 32, "WAIT\x01true\x02UNIQ_KEY\x017F0000010000000B0000000000000001\x02CLUSTER\x01DefaultCluster\x02MSG_REGION\x01DefaultRegion\x02TRACE_ON\x01true\x02")
-	m.Body = nil
-	for i := range 32 {
-		m.Body = message.AppendBatchEntry(m.Body, 0, make([]byte, 1024), fmt.Appendf(nil, "UNIQ_KEY\x017F0000010000000B00000000000000%02d\x02", i))
-	}
-	done := func(r PutResult) {
-		if r.Status != PutOK {
-			panic(r.Status)
-		}
-	}
-	b.ReportAllocs()
-	b.ResetTimer()
-	start := cpuTime()
-	for range b.N {
-		s.Put(m, done)
-	}
-	b.StopTimer()
-	for s.DispatchBehind() > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	cpu(b, start)
-}
-
 func BenchmarkGetBatch(b *testing.B) {
 	cfg := batchConfig(b.TempDir())
 	cfg.BatchQueueFileSize = 0

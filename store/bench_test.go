@@ -38,61 +38,67 @@ func cpuTime() time.Duration {
 
 const benchProps = "UNIQ_KEY\x017F0000010000000B0000000000000075\x02WAIT\x01true\x02TAGS\x01t\x02"
 
-func BenchmarkPut(b *testing.B) {
-	for _, size := range []int{100, 1024, 16 << 10} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			s := openTest(b, benchConfig(b))
-			m := newMessage("Bench", 0, strings.Repeat("x", size), benchProps)
-			bad := 0
-			done := func(r PutResult) {
-				if r.Status != PutOK {
-					bad++
-				}
-			}
-			// no more than fits into a few files
-			n := min(b.N, 4<<30/(size+200))
-			b.ReportAllocs()
-			b.ResetTimer()
-			start := cpuTime()
-			for i := range n {
-				m.QueueID = int32(i % 8)
-				s.Put(m, done)
-			}
-			b.StopTimer()
-			for s.DispatchBehind() > 0 {
-				time.Sleep(time.Millisecond)
-			}
-			cpu(b, start)
-			if bad > 0 {
-				b.Fatalf("%d puts refused", bad)
-			}
-		})
-	}
-}
-
-func BenchmarkPutBatch32(b *testing.B) {
-	s := openTest(b, benchConfig(b))
-	m := newMessage("Bench", 0, "", "WAIT\x01true\x02")
-	m.Body = nil
-	for i := range 32 {
-		m.Body = message.AppendBatchEntry(m.Body, 0, make([]byte, 1024), []byte(fmt.Sprintf("UNIQ_KEY\x017F0000010000000B00000000000000%02d\x02", i)))
-	}
+// benchPuts measures n puts until they are dispatched.
+func benchPuts(b *testing.B, s *Store, n int, put func(i int, done func(PutResult))) {
+	bad := 0
 	done := func(r PutResult) {
 		if r.Status != PutOK {
-			panic(r.Status)
+			bad++
 		}
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
 	start := cpuTime()
-	for range b.N {
-		s.PutBatch(m, done)
+	for i := range n {
+		put(i, done)
 	}
 	b.StopTimer()
 	for s.DispatchBehind() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	cpu(b, start)
+	if bad > 0 {
+		b.Fatalf("%d puts refused", bad)
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	for _, size := range []int{100, 1024, 16 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			s := openTest(b, benchConfig(b))
+			m := newMessage("Bench", 0, strings.Repeat("x", size), benchProps)
+			// no more than fits into a few files
+			benchPuts(b, s, min(b.N, 4<<30/(size+200)), func(i int, done func(PutResult)) {
+				m.QueueID = int32(i % 8)
+				s.Put(m, done)
+			})
+		})
+	}
+}
+
+// batchOf32 has 32 messages of 1 KiB in its body.
+func batchOf32(props string) *message.Message {
+	m := newMessage("Bench", 0, "", props)
+	m.Body = nil
+	for i := range 32 {
+		m.Body = message.AppendBatchEntry(m.Body, 0, make([]byte, 1024), fmt.Appendf(nil, "UNIQ_KEY\x017F0000010000000B00000000000000%02d\x02", i))
+	}
+	return m
+}
+
+func BenchmarkPutBatch32(b *testing.B) {
+	s, m := openTest(b, benchConfig(b)), batchOf32("WAIT\x01true\x02")
+	benchPuts(b, s, b.N, func(_ int, done func(PutResult)) { s.PutBatch(m, done) })
+}
+
+// BenchmarkPutInner32 stores the same batch as one record.
+func BenchmarkPutInner32(b *testing.B) {
+	cfg := benchConfig(b)
+	cfg.BatchTopic = func(string) bool { return true }
+	s, m := openTest(b, cfg), batchOf32("INNER_NUM\x0132\x02WAIT\x01true\x02UNIQ_KEY\x017F0000010000000B0000000000000001\x02"+
+		"CLUSTER\x01DefaultCluster\x02MSG_REGION\x01DefaultRegion\x02TRACE_ON\x01true\x02")
+	m.SysFlag = message.SysInnerBatch | message.SysNeedUnwrap
+	benchPuts(b, s, b.N, func(_ int, done func(PutResult)) { s.Put(m, done) })
 }
 
 // BenchmarkPutSyncFlush is to be held against "device", which is all that one sender at a time can have: the disk's own

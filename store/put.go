@@ -64,12 +64,16 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 			return
 		}
 	}
+	var base basePlace
+	if inner {
+		base = placeBase(m.Properties)
+	}
 	bodyCRC := message.BodyCRC(m.Body)
 	if !s.lockLog() {
 		done(PutResult{Status: OSPageCacheBusy})
 		return
 	}
-	res, err := s.append(m, q, bodyCRC, count, multi)
+	res, err := s.append(m, q, bodyCRC, count, base, multi)
 	s.cl.Unlock()
 	if err == errDeleted {
 		s.Put(m, done)
@@ -160,7 +164,7 @@ func (s *Store) lockLog() bool {
 }
 
 // append encodes one message, or an inner batch of count, into the log. The log's lock is held.
-func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, count int16, multi *multiPut) (res PutResult, err error) {
+func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, count int16, base basePlace, multi *multiPut) (res PutResult, err error) {
 	defer s.catchFault(debug.SetPanicOnFault(true), &err)
 	if s.closed {
 		return res, errClosed
@@ -175,7 +179,8 @@ func (s *Store) append(m *message.Message, q *queue, bodyCRC int32, count int16,
 		one.Properties = multi.properties(s)
 	}
 	if m.SysFlag&message.SysInnerBatch != 0 {
-		one.Properties = withBase(one.Properties, q.next)
+		s.based = base.with(s.based[:0], q.next)
+		one.Properties = s.based
 	}
 	one.Properties = s.withCRCRoom(one.Properties, &s.scratch)
 	size, err := s.recordSize(&one)
@@ -255,6 +260,9 @@ func (s *Store) encode(dst []byte, m *message.Message, bodyCRC int32, pos messag
 }
 
 func (s *Store) seal(rec []byte, topic string) {
+	if s.sealing != nil {
+		s.sealing(rec)
+	}
 	message.Seal(rec, topic)
 	if s.cfg.AppendPropCRC && !s.cfg.Compat49 {
 		message.PutRecordCRC(rec)
@@ -267,6 +275,7 @@ func (s *Store) catchFault(old bool, err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("store: append: %v", r)
 		s.log.Error("store: panic in append", "panic", r, "stack", string(debug.Stack()))
+		s.cleaner.disk.checkFiles()
 	}
 }
 

@@ -60,6 +60,9 @@ type Store struct {
 	overflow bool    // some were not put there: the dispatcher has to read the log
 	scratch  []byte  // for properties that the store changes
 
+	sealing func(rec []byte) // tests look at a record that is not valid yet
+	based    []byte  // for those of inner batches
+
 	lastStore atomic.Int64 // store time (ms) of the newest record
 	stuck     atomic.Bool  // the dispatcher cannot write
 
@@ -188,7 +191,7 @@ func newStore(cfg Config) (*Store, error) {
 	s.cleaner.init(s)
 	if err := s.open(); err != nil {
 		s.release()
-		return nil, err
+		return nil, explained(cfg.Dir, err)
 	}
 	return s, nil
 }
