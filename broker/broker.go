@@ -27,6 +27,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"rocketmq-go/auth"
 	"rocketmq-go/broker/api"
 	"rocketmq-go/broker/assignment"
 	"rocketmq-go/broker/client"
@@ -91,6 +92,7 @@ type Broker struct {
 	filters      *filter.Table
 	locks        *lock.Table
 	stats        *stats.Table
+	users        *auth.Tables
 	requests     observe.Requests
 	flushes      *metric.Histogram
 	store        *store.Store
@@ -152,6 +154,13 @@ func (b *Broker) open() error {
 	if err := b.openTables(); err != nil {
 		return err
 	}
+	if err := b.openUsers(); err != nil {
+		return err
+	}
+	sign, err := b.signer()
+	if err != nil {
+		return err
+	}
 	levels, err := b.values().Store.DelayLevels()
 	if err != nil {
 		return err
@@ -207,7 +216,7 @@ func (b *Broker) open() error {
 		Config: b.cfg, Profile: b.profile, Store: served, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Broadcast: b.broadcast, Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
 		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
-		Assignment: b.assignment, StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
+		Assignment: b.assignment, Users: b.users, StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {
 		b.stats.Traffic.Stored()
@@ -226,7 +235,7 @@ func (b *Broker) open() error {
 	b.client = remoting.NewClient(remoting.ClientConfig{
 		Version: b.profile.Version, Dial: b.dial(), TLS: b.o.ClientTLS, ConnectTimeout: config.Millis(v.Client.ConnectTimeoutMillis),
 		Limits:     remoting.Limits{IdleTimeout: time.Duration(v.Client.ClientChannelMaxIdleTimeSeconds) * time.Second},
-		MaxBackoff: 500 * time.Millisecond, Log: b.logOf("remoting"),
+		MaxBackoff: 500 * time.Millisecond, Sign: sign, Log: b.logOf("remoting"),
 	})
 	b.registrar = registration.New(b.registration())
 	b.topics.OnChange(b.registrar.Changed)

@@ -3,32 +3,34 @@
 
 package config
 
+import "strings"
+
 // AuthConfig holds the keys of the access control of 5.x.
 type AuthConfig struct {
-	ConfigName  string `def:"null" v4:"!" later:"access control"`
-	ClusterName string `def:"null" v4:"!" later:"access control"`
-	// Always config below storePathRootDir, whatever the file says.
-	AuthConfigPath string `def:"null" v4:"!" later:"access control" mark:"p"`
-	// Access control of 5.x. true refuses the start until it is enforced.
+	ConfigName  string `def:"null" v4:"!" none:"Java sets it itself, to brokerName"`
+	ClusterName string `def:"null" v4:"!" none:"Java sets it itself, to brokerClusterName"`
+	// Users and permissions are in config/auth below storePathRootDir.
+	AuthConfigPath string `def:"null" v4:"!" none:"Java sets it itself, to config below storePathRootDir" mark:"p"`
+	// true: only requests that a known user has signed are handled.
 	AuthenticationEnabled  bool   `def:"false" v4:"!"`
 	AuthenticationProvider string `def:"null" v4:"!" none:"names a Java class" mark:"p"`
-	// Any class name switches the user commands on.
-	AuthenticationMetadataProvider string `def:"null" v4:"!" later:"access control" mark:"p"`
+	// Any class name switches the commands for users and permissions on; so do the two switches.
+	AuthenticationMetadataProvider string `def:"null" v4:"!" mark:"p"`
 	AuthenticationStrategy         string `def:"null" v4:"!" none:"caching strategy of the Java server"`
 	// Request codes, separated by commas, that need no credentials.
-	AuthenticationWhitelist string `def:"null" v4:"!" later:"access control"`
+	AuthenticationWhitelist string `def:"null" v4:"!"`
 	// JSON {"username":…,"password":…}: super user created at start if missing.
-	InitAuthenticationUser string `def:"null" v4:"!" later:"access control" mark:"s"`
+	InitAuthenticationUser string `def:"null" v4:"!" mark:"s"`
 	// JSON {"accessKey":…,"secretKey":…} of the broker's own clients.
-	InnerClientAuthenticationCredentials string `def:"null" v4:"!" later:"access control" mark:"s"`
-	// Access control of 5.x. true refuses the start until it is enforced.
+	InnerClientAuthenticationCredentials string `def:"null" v4:"!" mark:"s"`
+	// true: users must be allowed what their requests do. It implies that they are signed.
 	AuthorizationEnabled  bool   `def:"false" v4:"!"`
 	AuthorizationProvider string `def:"null" v4:"!" none:"names a Java class" mark:"p"`
-	// Any class name switches the ACL commands on.
-	AuthorizationMetadataProvider string `def:"null" v4:"!" later:"access control" mark:"p"`
+	// As authenticationMetadataProvider.
+	AuthorizationMetadataProvider string `def:"null" v4:"!" mark:"p"`
 	AuthorizationStrategy         string `def:"null" v4:"!" none:"caching strategy of the Java server"`
 	// Request codes, separated by commas, that are not checked.
-	AuthorizationWhitelist string `def:"null" v4:"!" later:"access control"`
+	AuthorizationWhitelist string `def:"null" v4:"!"`
 	// Read the access rules of 4.x at start. true refuses the start.
 	MigrateAuthFromV1Enabled                 bool `def:"false" v4:"!"`
 	UserCacheMaxNum                          int  `def:"1000" v4:"!" none:"size and lifetime of a cache of the Java server"`
@@ -41,4 +43,10 @@ type AuthConfig struct {
 	StatefulAuthenticationCacheExpiredSecond int  `def:"60" v4:"!" none:"size and lifetime of a cache of the Java server"`
 	StatefulAuthorizationCacheMaxNum         int  `def:"10000" v4:"!" none:"size and lifetime of a cache of the Java server"`
 	StatefulAuthorizationCacheExpiredSecond  int  `def:"60" v4:"!" none:"size and lifetime of a cache of the Java server"`
+}
+
+// KeepsUsers tells whether there are users and permissions: the switches are on, or a provider is named.
+func (a *AuthConfig) KeepsUsers() bool {
+	return a.AuthenticationEnabled || a.AuthorizationEnabled ||
+		strings.TrimSpace(a.AuthenticationMetadataProvider) != "" || strings.TrimSpace(a.AuthorizationMetadataProvider) != ""
 }

@@ -134,8 +134,6 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"aclEnable=true", 253, "aclEnable=true: access control is not enforced"},
 		{"aclEnable=true\ncompatVersion=4.9.7", 253, "aclEnable=true: access control is not enforced"},
-		{"authenticationEnabled=TRUE", 253, "authenticationEnabled=true: authentication is not enforced"},
-		{"authorizationEnabled=true", 253, "authorizationEnabled=true: authorization is not enforced"},
 		{"migrateAuthFromV1Enabled=true", 253, "migrateAuthFromV1Enabled=true:"},
 		{"enableDLegerCommitLog=true", 253, "enableDLegerCommitLog=true:"},
 		{"storeType=defaultRocksDB", 253, "storeType=defaultRocksDB:"},

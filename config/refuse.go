@@ -40,8 +40,6 @@ func refuseBroker(v *BrokerValues) []refusal {
 		}
 	}
 	rule(v.AclEnable, "aclEnable", "true", "access control "+letIn, "")
-	rule(v.Auth.AuthenticationEnabled, "authenticationEnabled", "true", "authentication "+letIn, "")
-	rule(v.Auth.AuthorizationEnabled, "authorizationEnabled", "true", "authorization "+letIn, "")
 	rule(v.Auth.MigrateAuthFromV1Enabled, "migrateAuthFromV1Enabled", "true", "access rules are not enforced by this version", "")
 	rule(v.Store.EnableDLegerCommitLog, "enableDLegerCommitLog", "true",
 		"the DLedger commit log has a record layout of its own, which this server does not write", "")

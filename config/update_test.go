@@ -124,7 +124,7 @@ func TestUpdateRefused(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	for _, body := range []string{"aclEnable=true", "authenticationEnabled=true", "authorizationEnabled=true", "brokerRole=SLAVE", "messageDelayLevel=x", `a=\u1`} {
+	for _, body := range []string{"aclEnable=true", "brokerRole=SLAVE", "messageDelayLevel=x", `a=\u1`} {
 		if _, err := c.Update([]byte("traceOn=false\n" + body)); err == nil {
 			t.Errorf("%s: accepted", body)
 		}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +31,9 @@ type ClientConfig struct {
 	// MaxBackoff bounds the pause after failed connects, which starts at 50 ms and doubles; default 2 s. Calls during
 	// the pause fail at once with the last error.
 	MaxBackoff time.Duration
-	Log        *slog.Logger
+	// Sign adds what proves who sends a request, to a copy of it. It is asked by Call and Oneway of the Client; nil: nothing.
+	Sign func(*protocol.Command)
+	Log  *slog.Logger
 }
 
 // Client sends requests to any number of addresses, over one connection per address, opened when it is needed.
@@ -88,7 +91,7 @@ func (c *Client) Call(ctx context.Context, addr string, cmd *protocol.Command) (
 	if err != nil {
 		return nil, err
 	}
-	answer, err := ch.Call(ctx, cmd)
+	answer, err := ch.Call(ctx, c.signed(cmd))
 	if err != nil {
 		return nil, fmt.Errorf("request %d to %s: %w", cmd.Code, addr, err)
 	}
@@ -101,7 +104,18 @@ func (c *Client) Oneway(ctx context.Context, addr string, cmd *protocol.Command)
 	if err != nil {
 		return err
 	}
-	return ch.Oneway(cmd)
+	return ch.Oneway(c.signed(cmd))
+}
+
+// signed is the request with its signature. The caller may send the same one elsewhere at the same time.
+func (c *Client) signed(cmd *protocol.Command) *protocol.Command {
+	if c.cfg.Sign == nil {
+		return cmd
+	}
+	s := *cmd
+	s.Fields.List = slices.Clone(cmd.Fields.List)
+	c.cfg.Sign(&s)
+	return &s
 }
 
 // Channel is the open connection to addr, opened now if there is none.

@@ -34,6 +34,7 @@ type queries struct {
 	filters   *filter.Table
 	schedule  *schedule.Service
 	stats     *stats.Table
+	access    *access
 }
 
 const (
@@ -99,7 +100,11 @@ func (q *queries) byOffset(r *remoting.Request) (*protocol.Response, error) {
 	if ok {
 		// An offset inside a message gives anything.
 		m, err := message.ParseRecord(record)
-		ok = err == nil && m.PhyOffset == h.Offset.V
+		if ok = err == nil && m.PhyOffset == h.Offset.V; ok {
+			if err := q.access.message(r, string(m.Topic)); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if !ok {
 		return nil, protocol.Errorf(protocol.RespSystemError, "can not find message by the offset, %d", h.Offset.V)

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"time"
 
+	"rocketmq-go/auth"
 	"rocketmq-go/broker/assignment"
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/filter"
@@ -73,6 +74,7 @@ type Services struct {
 	Timers       *timer.Service      // nil in 4.9
 	Assignment   *assignment.Service // nil in 4.9
 	Stats        *stats.Table
+	Users        *auth.Tables // of ACL 2.0
 	// StoreHost is the address that messages of a connection are stored under.
 	StoreHost func(remoting.Channel) netip.AddrPort
 	// Runtime is the table of code 28.
@@ -86,11 +88,25 @@ type Services struct {
 type Table struct {
 	*remoting.Routes
 	Holder *longpoll.Holder // of the pulls that found nothing; the broker runs it
+
+	access *access
+}
+
+// Dispatch implements remoting.Dispatcher.
+func (t *Table) Dispatch(r *remoting.Request) {
+	if err := t.access.check(r); err != nil {
+		resp := &protocol.Response{}
+		fail(resp, err)
+		r.Reply(resp)
+		return
+	}
+	t.Routes.Dispatch(r)
 }
 
 // New makes the table.
 func New(s Services) *Table {
 	values := s.Config.Load
+	access := &access{config: values, tables: s.Users, known: map[int32]bool{}}
 	send := &sender{
 		config: values, profile: s.Profile, topics: s.Topics, put: s.Put, stats: s.Stats, storeHost: s.StoreHost, now: s.Now,
 	}
@@ -163,15 +179,21 @@ func New(s Services) *Table {
 			pooled(protocol.ReqGetAllMessageRequestMode, assign.modes),
 		)
 	}
-	routes = append(routes, s.tools()...)
+	routes = append(routes, s.tools(access)...)
 	if s.Profile.Release != compat.Release497 {
 		routes = append(routes, s.tools5()...)
 	}
-	return &Table{Routes: remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log, Gathered: s.Store.Dispatch}, routes...), Holder: holder}
+	if s.Profile.Release != compat.Release497 || values().Auth.KeepsUsers() {
+		routes = append(routes, s.userRoutes(access)...)
+	}
+	for i := range routes {
+		access.known[routes[i].Code] = true
+	}
+	return &Table{access: access, Routes: remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log, Gathered: s.Store.Dispatch}, routes...), Holder: holder}
 }
 
 // tools are the routes of mqadmin, the console and the exporter.
-func (s *Services) tools() []remoting.Route {
+func (s *Services) tools(access *access) []remoting.Route {
 	values := s.Config.Load
 	address := func(ch remoting.Channel) string { return s.StoreHost(ch).String() }
 	topics := &topics{
@@ -185,7 +207,7 @@ func (s *Services) tools() []remoting.Route {
 	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}
 	queries := &queries{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, consumers: s.Consumers, schedule: s.Schedule,
-		filters: s.Filters, stats: s.Stats,
+		filters: s.Filters, stats: s.Stats, access: access,
 	}
 	progress := &progress{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
@@ -247,7 +269,7 @@ func (s *Services) tools() []remoting.Route {
 func (s *Services) tools5() []remoting.Route {
 	cold := &coldData{config: s.Config.Load, log: s.Log}
 	replication := &replication{store: s.Store}
-	return append(userRoutes(),
+	return []remoting.Route{
 		inline(protocol.ReqUpdateColdDataFlowCtrConfig, cold.update),
 		inline(protocol.ReqRemoveColdDataFlowCtrConfig, cold.remove),
 		inline(protocol.ReqGetColdDataFlowCtrInfo, cold.info),
@@ -262,7 +284,7 @@ func (s *Services) tools5() []remoting.Route {
 		inline(protocol.ReqCheckRocksdbCqWriteProgress, rocksCheck),
 		inline(protocol.ReqExportRocksdbConfigToJson, rocksExport),
 		inline(protocol.ReqPopRollback, popRollback),
-	)
+	}
 }
 
 // holdInterval is the pause between two looks through all held pulls.
