@@ -125,7 +125,7 @@ func (c *cluster) startBroker(ctx context.Context) error {
 			fmt.Fprintf(os.Stderr, "broker %s ready after %d ms\n", c.broker.kind, time.Since(start).Milliseconds())
 			return nil
 		}
-		if time.Since(start) > 60*time.Second {
+		if time.Since(start) > startLimit {
 			return fmt.Errorf("the broker is not registered: %q %v", info, err)
 		}
 		if err := c.broker.alive(); err != nil {

@@ -7,6 +7,7 @@
 //	harness run --server ours --client go        one run; also --namesrv-kind and --broker-kind for mixed clusters
 //	harness compare A.txt B.txt                  two tables side by side
 //	harness up --server apache-5.3.3             a cluster to try things on, until interrupted
+//	harness admin --server ours --tools 5.3.3    the calls of the console and of the exporter, with Java's tools
 //	harness bytes 5.3.3 4.9.7                    what we store is what Apache's brokers store
 //	harness jars 5.3.3 4.9.7                     fetches the jars of Apache's servers, for other tests
 //	harness restart --control HOST:PORT term     asks a running harness to restart its broker (the suites do)
@@ -46,14 +47,14 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: harness run|compare|bytes|up|restart|jars …")
+var errUsage = errors.New("usage: harness run|admin|compare|bytes|up|restart|jars …")
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errUsage
 	}
 	commands := map[string]func(context.Context, []string) error{
-		"run": run, "compare": compareFiles, "up": up, "restart": restart, "jars": fetchJars, "bytes": storedBytes,
+		"run": run, "admin": admin, "compare": compareFiles, "up": up, "restart": restart, "jars": fetchJars, "bytes": storedBytes,
 	}
 	f, ok := commands[args[0]]
 	if !ok {
@@ -158,7 +159,11 @@ func runSuite(ctx context.Context, s settings, argv suite, cases string) (table,
 		return table{}, errors.Join(err, c.stop())
 	}
 	start := time.Now()
-	output, runErr := argv.run(ctx, c, cases, self+" restart --control "+control)
+	args := []string{"-restart-cmd", self + " restart --control " + control}
+	if cases != "" {
+		args = append(args, "-cases", cases)
+	}
+	output, runErr := argv.run(ctx, c, args...)
 	fmt.Fprintf(os.Stderr, "suite: %.1f s\n", time.Since(start).Seconds())
 	stopErr := c.stop()
 	t, parseErr := parseTable(output)

@@ -34,8 +34,12 @@ type server struct {
 
 func (s *server) addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// stopLimit bounds an orderly stop; Apache's broker takes a quarter of a minute.
-const stopLimit = 60 * time.Second
+// startLimit bounds a start; Java's servers take seconds, on a busy machine minutes. stopLimit bounds an orderly stop;
+// Apache's broker takes a quarter of a minute.
+const (
+	startLimit = 4 * time.Minute
+	stopLimit  = 60 * time.Second
+)
 
 // apacheJava are the JVM options that Java 17 and a small machine ask for.
 var apacheJava = []string{
@@ -159,7 +163,7 @@ func (s *server) start(ctx context.Context) error {
 		s.endErr = cmd.Wait()
 		close(s.ended)
 	}()
-	for deadline := time.Now().Add(60 * time.Second); ; {
+	for deadline := time.Now().Add(startLimit); ; {
 		conn, err := net.DialTimeout("tcp", s.addr(), time.Second)
 		if err == nil {
 			return conn.Close()

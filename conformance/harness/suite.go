@@ -37,11 +37,16 @@ func prepareSuite(ctx context.Context, s settings, client string) (suite, error)
 	if !ok {
 		return suite{}, fmt.Errorf("unknown client %q (go, java497, java533)", client)
 	}
-	dir := filepath.Join(s.root, "conformance", "javaclient")
+	return javaSuite(ctx, s, "javaclient", version, "rocketmqgo.conformance.Main")
+}
+
+// javaSuite compiles the program in a folder of conformance for one version of Apache's libraries.
+func javaSuite(ctx context.Context, s settings, folder, version, main string) (suite, error) {
+	dir := filepath.Join(s.root, "conformance", folder)
 	target := filepath.Join(dir, "target", version)
 	err := build(ctx, dir, "mvn", "-B", "-q", "-Dstyle.color=never", "package", "-Drocketmq.version="+version)
 	return suite{argv: slices.Concat([]string{"java"}, javaOptions, []string{
-		"-cp", filepath.Join(target, "classes") + ":" + filepath.Join(target, "lib", "*"), "rocketmqgo.conformance.Main",
+		"-cp", filepath.Join(target, "classes") + ":" + filepath.Join(target, "lib", "*"), main,
 	})}, err
 }
 
@@ -62,7 +67,7 @@ func build(ctx context.Context, dir, name string, args ...string) error {
 }
 
 // run runs the suite against the cluster and returns what it printed.
-func (s suite) run(ctx context.Context, c *cluster, cases, restart string) (string, error) {
+func (s suite) run(ctx context.Context, c *cluster, args ...string) (string, error) {
 	home := filepath.Join(c.work, "client")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return "", err
@@ -71,10 +76,7 @@ func (s suite) run(ctx context.Context, c *cluster, cases, restart string) (stri
 	if argv[0] == "java" {
 		argv = slices.Insert(argv, 1, "-Duser.home="+home)
 	}
-	argv = append(argv, "-namesrv", c.namesrv.addr(), "-restart-cmd", restart)
-	if cases != "" {
-		argv = append(argv, "-cases", cases)
-	}
+	argv = append(append(argv, "-namesrv", c.namesrv.addr()), args...)
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = home, &out, os.Stderr
