@@ -53,14 +53,19 @@ func (s *Store) missing() string {
 	return s.cl.Missing()
 }
 
+// checkFiles refuses messages for good when what they are written to is gone.
+func (d *disk) checkFiles() {
+	if what := d.s.missing(); what != "" && !d.lost.Swap(true) {
+		d.s.log.Error("store: a file was removed, replaced or made shorter while it was in use, messages are refused until the next start", "file", what)
+	}
+}
+
 // look measures, and decides whether messages are taken and which directories get new files. It returns used.
 func (d *disk) look(r *CleaningRules) float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.s
-	if what := s.missing(); what != "" && !d.lost.Swap(true) {
-		s.log.Error("store: a file was removed or replaced while it was in use, messages are refused until the next start", "file", what)
-	}
+	d.checkFiles()
 	var tight []string
 	for _, dir := range s.writable {
 		if s.cfg.DiskUsage(dir) > r.DiskSpaceCleanForciblyRatio {

@@ -161,11 +161,7 @@ func (d *dispatcher) step() bool {
 		if e.phyOffset+int64(e.size) > limit {
 			break
 		}
-		head, ok := d.reader.Bytes(e.phyOffset+int64(e.size-e.props), int(e.props))
-		if !ok {
-			d.s.log.Error("store: cannot read what was just written", "phyOffset", e.phyOffset)
-		}
-		if !d.add(e, head) {
+		if !d.addAppended(e) {
 			return false
 		}
 		d.upTo = e.phyOffset + int64(e.size)
@@ -173,6 +169,24 @@ func (d *dispatcher) step() bool {
 		n++
 	}
 	return d.upTo > d.pos.Load() && d.publish()
+}
+
+// addAppended is add for a record that was just appended. Adding it once more after a fault in the middle does no harm.
+func (d *dispatcher) addAppended(e *entry) bool {
+	return d.insist(func() error {
+		head, ok := d.reader.Bytes(e.phyOffset+int64(e.size-e.props), int(e.props))
+		if !ok {
+			return fmt.Errorf("store: the log cannot be read at %d", e.phyOffset)
+		}
+		added := false
+		if !d.s.guarded(func() { added = d.add(e, head) }) {
+			return errFault
+		}
+		if !added {
+			return errClosed
+		}
+		return nil
+	})
 }
 
 // take fetches what was appended since.
@@ -347,7 +361,9 @@ func (d *dispatcher) publish() bool {
 	d.s.upkeep.reach(mark{d.upTo, d.lastTime})
 	for i := range d.arrivals {
 		a := &d.arrivals[i]
-		a.Properties, _ = d.reader.Bytes(a.props, int(a.len))
+		if a.Properties, _ = d.reader.Bytes(a.props, int(a.len)); !d.s.readable(a.Properties) {
+			a.Properties = nil
+		}
 		d.s.cfg.Arrived(a.Arrival)
 	}
 	d.arrivals = d.arrivals[:0]

@@ -37,11 +37,15 @@ func (s *Store) MaxOffset(topic string, queueID int32) int64 {
 
 // OffsetByTime implements API. 5.x: the first message stored at or after ms, or with Upper the last one at or before it;
 // within the queue for Upper, up to its end for Lower. 4.9 knows no boundaries: the message nearest in time.
-func (s *Store) OffsetByTime(topic string, queueID int32, ms int64, b Boundary) int64 {
+func (s *Store) OffsetByTime(topic string, queueID int32, ms int64, b Boundary) (offset int64) {
 	q := s.lookup(topic, queueID)
-	if q == nil {
-		return 0
+	if q == nil || s.guarded(func() { offset = s.offsetByTime(q, ms, b) }) {
+		return offset
 	}
+	return q.Min()
+}
+
+func (s *Store) offsetByTime(q *queue, ms int64, b Boundary) int64 {
 	reader := commitlog.Reader{Log: s.cl}
 	defer reader.Close()
 	lo, hi := q.Units()
@@ -81,7 +85,9 @@ func (s *Store) StoreTime(topic string, queueID int32, offset int64) int64 {
 	}
 	reader := commitlog.Reader{Log: s.cl}
 	defer reader.Close()
-	return reader.StoreTime(u.PhyOffset)
+	ms := int64(-1)
+	s.guarded(func() { ms = reader.StoreTime(u.PhyOffset) })
+	return ms
 }
 
 // Unit implements API.
@@ -112,9 +118,7 @@ func (s *Store) tagsOf(q *queue, u Unit) int64 {
 	if x, ok := r.Read(q.Queue, u.TagsCode); ok {
 		return x.TagsCode
 	}
-	reader := commitlog.Reader{Log: s.cl}
-	defer reader.Close()
-	b, _ := reader.Bytes(u.PhyOffset, int(u.Size))
+	b, _ := s.Record(nil, u.PhyOffset, u.Size)
 	rec, err := message.ParseRecord(b)
 	if err != nil {
 		return u.TagsCode
@@ -138,7 +142,14 @@ func (s *Store) Ext(topic string, queueID int32, offset int64) (x ExtUnit, ok bo
 }
 
 // Record implements API.
-func (s *Store) Record(dst []byte, phyOffset int64, size int32) ([]byte, bool) {
+func (s *Store) Record(dst []byte, phyOffset int64, size int32) (out []byte, ok bool) {
+	if !s.guarded(func() { out, ok = s.record(dst, phyOffset, size) }) {
+		return dst, false
+	}
+	return out, ok
+}
+
+func (s *Store) record(dst []byte, phyOffset int64, size int32) ([]byte, bool) {
 	reader := commitlog.Reader{Log: s.cl}
 	defer reader.Close()
 	var b []byte
@@ -175,14 +186,18 @@ func (s *Store) QueryIndex(topic, key string, maxNum int, beginMs, endMs int64) 
 	}
 	reader := commitlog.Reader{Log: s.cl}
 	defer reader.Close()
-	lastTime, lastPhy, err := s.ix.Query(topic, key, beginMs, endMs, func(off int64) bool {
-		if len(res.PhyOffsets) >= maxNum {
-			return false
-		}
-		if !slices.Contains(res.PhyOffsets, off) && hasKey(&reader, off, topic, key) {
-			res.PhyOffsets = append(res.PhyOffsets, off)
-		}
-		return len(res.PhyOffsets) < maxNum
+	var lastTime, lastPhy int64
+	err := errFault
+	s.guarded(func() {
+		lastTime, lastPhy, err = s.ix.Query(topic, key, beginMs, endMs, func(off int64) bool {
+			if len(res.PhyOffsets) >= maxNum {
+				return false
+			}
+			if !slices.Contains(res.PhyOffsets, off) && hasKey(&reader, off, topic, key) {
+				res.PhyOffsets = append(res.PhyOffsets, off)
+			}
+			return len(res.PhyOffsets) < maxNum
+		})
 	})
 	if err != nil {
 		s.log.Error("store: cannot read the index", "topic", topic, "err", err)

@@ -59,9 +59,9 @@ type Store struct {
 	pending  []entry // appended, not yet taken by the dispatcher
 	overflow bool    // some were not put there: the dispatcher has to read the log
 	scratch  []byte  // for properties that the store changes
+	based    []byte  // for those of inner batches
 
 	sealing func(rec []byte) // tests look at a record that is not valid yet
-	based    []byte  // for those of inner batches
 
 	lastStore atomic.Int64 // store time (ms) of the newest record
 	stuck     atomic.Bool  // the dispatcher cannot write

@@ -367,14 +367,14 @@ func (l *Log) Flush(leastPages int) error {
 	return nil
 }
 
-// Missing is the path of the file that is being written to if it was removed from its directory, else "".
+// Missing is the path of the file that is being written to if it was removed from its directory or made shorter, else "".
 func (l *Log) Missing() string {
 	t := l.cur.Load()
 	if t == nil || !t.file.Acquire() {
 		return ""
 	}
 	defer t.file.Release()
-	if !t.file.Removed() {
+	if !t.file.Damaged() {
 		return ""
 	}
 	return t.file.Path()

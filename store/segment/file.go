@@ -306,11 +306,12 @@ func dataEnd(fd int, from, size int64) int64 {
 	return size
 }
 
-// Removed tells that the file is in no directory any more. It makes sense for files whose descriptor stays open.
-func (f *File) Removed() bool {
+// Damaged tells that the file is in no directory any more, or does not have its size. It makes sense for files whose
+// descriptor stays open.
+func (f *File) Damaged() bool {
 	var info unix.Stat_t
 	err := f.control(func(fd int) error { return unix.Fstat(fd, &info) })
-	return err == nil && info.Nlink == 0
+	return err == nil && (info.Nlink == 0 || info.Size != f.size)
 }
 
 // ModTime is when the file was last written to, as the file system tells.
