@@ -295,7 +295,7 @@ func (b *Broker) openTables() error {
 	b.producers = client.NewProducers(clients)
 	b.openBroadcast()
 	b.locks = lock.New(0, b.o.Now)
-	b.stats = stats.New(b.o.Now, b.topics.IsSystem)
+	b.stats = stats.New(b.o.Now, b.topics.IsSystem, func() bool { v := b.values(); return v.Store.EnableLmq && !v.EnableLmqStats })
 	return nil
 }
 

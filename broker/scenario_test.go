@@ -288,6 +288,7 @@ func (s *story) topic(a args) string {
 		Topic: protocol.Some(a.plain[0]), DefaultTopic: protocol.Some("TBW102"), ReadQueueNums: protocol.Some(n),
 		WriteQueueNums: protocol.Some(n), Perm: protocol.Some(int32(a.number("perm", 6))),
 		TopicFilterType: protocol.Some("SINGLE_TAG"), Attributes: protocol.Some(a.take("attributes", "")),
+		Order: protocol.Some(a.take("order", "") == "true"),
 	}, "")
 }
 

@@ -14,6 +14,8 @@ type Profile struct {
 	InvalidParameter int32  // code for a bad topic name or queue id
 	FAQ              string // link behind many remarks, with the line break before it
 
+	// OrderTopics: who makes a topic can make it an ordered one; 4.9 leaves that to the name server's ORDER_TOPIC_CONFIG.
+	OrderTopics bool
 	// BrokerProperties: the broker writes MSG_REGION, TRACE_ON and a missing UNIQ_KEY into what it stores.
 	BrokerProperties bool
 	// TopicAttributes: topics have attributes; they are printed, registered and obeyed.
@@ -77,8 +79,8 @@ func For(release string) *Profile {
 	}
 	return &Profile{
 		Release: Release533, Version: mqversion.V5_3_3, InvalidParameter: 29,
-		FAQ:              "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
-		BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
+		FAQ:         "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
+		OrderTopics: true, BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
 		ServerReset: true, LockedRetryIsDead: true, DeadAtOnce: true, KeepWait: true, Transactions5: true, Timers: true,
 		FirstNeedsAll: true, StateVersions: true, TopicsReturn: true, ActingMasters: true, QueryKeepsAlive: true,
 	}

@@ -319,8 +319,8 @@ type BrokerConfig struct {
 	AppendCkAsync                bool   `def:"false" v4:"!" later:"POP consumption"`
 	// deleteTopic removes the POP retry topics of the topic too.
 	ClearRetryTopicWhenDeleteTopic bool `def:"true" v4:"!"`
-	// Per LMQ statistics.
-	EnableLmqStats bool `def:"false" v4:"!" later:"light queues"`
+	// Statistics (code 315) of each light queue and light group; otherwise those of all are found under %LMQ%.
+	EnableLmqStats bool `def:"false" v4:"!"`
 	// v1 or v2.
 	ConfigManagerVersion              string `def:"v1" v4:"!" later:"RocksDB storage"`
 	AllowRecallWhenBrokerNotWriteable bool   `def:"true" v4:"!"`

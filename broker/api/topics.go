@@ -64,7 +64,7 @@ func (t *topics) make(h *protocol.CreateTopicRequestHeader) (*protocol.Response,
 	}
 	cfg := &protocol.TopicConfig{
 		TopicName: h.Topic.V, ReadQueueNums: h.ReadQueueNums.V, WriteQueueNums: h.WriteQueueNums.V, Perm: h.Perm.V,
-		TopicFilterType: filterType, TopicSysFlag: h.TopicSysFlag.V, Order: h.Order.V,
+		TopicFilterType: filterType, TopicSysFlag: h.TopicSysFlag.V, Order: h.Order.V && t.profile.OrderTopics,
 	}
 	cfg.Attributes.Clear()
 	if t.profile.TopicAttributes {

@@ -14,7 +14,7 @@ import (
 
 // BenchmarkCollect writes the traffic of 5,000 topics, each read by two groups.
 func BenchmarkCollect(b *testing.B) {
-	table := stats.New(time.Now, func(string) bool { return false })
+	table := stats.New(time.Now, func(string) bool { return false }, nil)
 	for i := range 5000 {
 		topic := fmt.Sprintf("Topic%04d", i)
 		table.Put(topic, stats.Normal, 1, 1000)

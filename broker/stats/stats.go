@@ -43,6 +43,7 @@ var windows = [...]struct {
 // Item counts one thing: a sum (messages, bytes) and how many times something was added.
 type Item struct {
 	sum, times atomic.Int64
+	noMean     bool // as in Java, where the broker's own do not count how often
 
 	mu      sync.Mutex
 	samples [len(windows)][]sample
@@ -91,7 +92,7 @@ func (i *Item) window(window int) *protocol.BrokerStatsItem {
 	if elapsed := last.at.Sub(first.at); elapsed > 0 {
 		item.Tps = float64(item.Sum) * float64(time.Second) / float64(elapsed)
 	}
-	if times := last.times - first.times; times > 0 {
+	if times := last.times - first.times; times > 0 && !i.noMean {
 		item.Avgpt = float64(item.Sum) / float64(times)
 	}
 	return item
@@ -114,10 +115,12 @@ type Table struct {
 	Behind           Behind
 	now              func() time.Time
 	system           func(topic string) bool
+	merged           func() bool
 
 	mu     sync.RWMutex
 	topics map[string]*topicItems
 	groups map[groupKey]*groupItems
+	light  map[groupKey]*groupItems // what light queues and light groups count together
 }
 
 type topicItems struct {
@@ -138,12 +141,22 @@ type groupItems struct {
 
 type groupKey struct{ topic, group string }
 
-// New makes an empty table. system tells which topics are RocketMQ's own.
-func New(now func() time.Time, system func(topic string) bool) *Table {
-	return &Table{
-		Traffic: newTraffic(now), now: now, system: system,
-		topics: map[string]*topicItems{}, groups: map[groupKey]*groupItems{},
+const lightPrefix = "%LMQ%" // of the names of light queues and light groups
+
+// New makes an empty table. system tells which topics are RocketMQ's own, merged whether tools find the light queues and
+// light groups that read as one, %LMQ% (enableLmqStats=false); nil: no.
+func New(now func() time.Time, system func(topic string) bool, merged func() bool) *Table {
+	if merged == nil {
+		merged = func() bool { return false }
 	}
+	t := &Table{
+		Traffic: newTraffic(now), now: now, system: system, merged: merged,
+		topics: map[string]*topicItems{}, groups: map[groupKey]*groupItems{}, light: map[groupKey]*groupItems{},
+	}
+	for _, pick := range ofBroker {
+		pick(t).noMean = true
+	}
+	return t
 }
 
 func (t *Table) topic(name string) *topicItems {
@@ -163,20 +176,39 @@ func (t *Table) topic(name string) *topicItems {
 }
 
 func (t *Table) group(group, topic string) *groupItems {
-	key := groupKey{topic, group}
+	return t.items(t.groups, groupKey{topic, group})
+}
+
+func (t *Table) items(of map[groupKey]*groupItems, key groupKey) *groupItems {
 	t.mu.RLock()
-	i := t.groups[key]
+	i := of[key]
 	t.mu.RUnlock()
 	if i != nil {
 		return i
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if i = t.groups[key]; i == nil {
-		i = &groupItems{system: t.system(topic)}
-		t.groups[groupKey{strings.Clone(topic), strings.Clone(group)}] = i
+	if i = of[key]; i == nil {
+		i = &groupItems{system: t.system(key.topic)}
+		of[groupKey{strings.Clone(key.topic), strings.Clone(key.group)}] = i
 	}
 	return i
+}
+
+// together is the key under which a light queue or a light group is counted with all others; false: it is counted alone.
+func (t *Table) together(group, topic string) (groupKey, bool) {
+	light := func(name string) bool { return strings.HasPrefix(name, lightPrefix) }
+	key := groupKey{topic, group}
+	if !light(topic) && !light(group) || !t.merged() {
+		return key, false
+	}
+	if light(topic) {
+		key.topic = lightPrefix
+	}
+	if light(group) {
+		key.group = lightPrefix
+	}
+	return key, true
 }
 
 // Put counts messages that producers sent and that were stored.
@@ -206,10 +238,20 @@ func (t *Table) Get(group, topic string, messages, bytes int) {
 	if !i.system {
 		t.userGet.Add(messages)
 	}
+	if key, ok := t.together(group, topic); ok {
+		i := t.items(t.light, key)
+		i.getNums.Add(messages)
+		i.getSize.Add(bytes)
+	}
 }
 
 // SendBack counts a message of a topic that a group sent back.
-func (t *Table) SendBack(group, topic string) { t.group(group, topic).sendBack.Add(1) }
+func (t *Table) SendBack(group, topic string) {
+	t.group(group, topic).sendBack.Add(1)
+	if key, ok := t.together(group, topic); ok {
+		t.items(t.light, key).sendBack.Add(1)
+	}
+}
 
 // RemoveTopic forgets a topic.
 func (t *Table) RemoveTopic(topic string) {
@@ -250,10 +292,18 @@ func (t *Table) TopicPut(topic string) float64 {
 func (t *Table) GroupGet(group, topic string) float64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if i := t.groups[groupKey{topic, group}]; i != nil {
+	if i := t.shown(t.together(group, topic)); i != nil {
 		return i.getNums.PerSecond()
 	}
 	return 0
+}
+
+// shown is what tools find under a key.
+func (t *Table) shown(key groupKey, together bool) *groupItems {
+	if together {
+		return t.light[key]
+	}
+	return t.groups[key]
 }
 
 // Find is the item of a name and key as code 315 asks for it, nil if it counted nothing so far. The key is a topic,
@@ -276,8 +326,12 @@ func (t *Table) find(name, key, cluster string) *Item {
 	}
 	if pick := ofGroup[name]; pick != nil {
 		topic, group, _ := strings.Cut(key, "@")
-		if i := t.groups[groupKey{topic, group}]; i != nil {
-			return pick(i)
+		asked := groupKey{topic, group}
+		// A light queue that is counted with the others has no name of its own.
+		if at, together := t.together(group, topic); at == asked {
+			if i := t.shown(at, together); i != nil {
+				return pick(i)
+			}
 		}
 	}
 	if pick := ofBroker[name]; pick != nil && key == cluster {
@@ -322,9 +376,11 @@ func (t *Table) each(do func(i *Item)) {
 			used(pick(i))
 		}
 	}
-	for _, i := range t.groups {
-		for _, pick := range ofGroup {
-			used(pick(i))
+	for _, groups := range []map[groupKey]*groupItems{t.groups, t.light} {
+		for _, i := range groups {
+			for _, pick := range ofGroup {
+				used(pick(i))
+			}
 		}
 	}
 }

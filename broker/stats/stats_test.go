@@ -16,7 +16,7 @@ func isSystem(topic string) bool { return strings.HasPrefix(topic, "SYS") }
 
 // running starts a table whose samples are taken in the bubble's time.
 func running(t *testing.T) *Table {
-	table := New(time.Now, isSystem)
+	table := New(time.Now, isSystem, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- table.Run(ctx) }()
@@ -69,7 +69,7 @@ func TestWindows(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	table := New(time.Now, isSystem)
+	table := New(time.Now, isSystem, nil)
 	table.Put("T", Normal, 2, 20)
 	table.Put("SYST", Normal, 1, 10)
 	table.Get("G", "T", 3, 30)
@@ -110,7 +110,7 @@ func TestFind(t *testing.T) {
 
 // Names may be views into a buffer that is used again.
 func TestNamesAreKept(t *testing.T) {
-	table := New(time.Now, isSystem)
+	table := New(time.Now, isSystem, nil)
 	buffer := []byte("T@G")
 	topic, group := unsafe.String(&buffer[0], 1), unsafe.String(&buffer[2], 1)
 	table.Get(group, topic, 1, 1)
@@ -214,10 +214,55 @@ func TestDurations(t *testing.T) {
 }
 
 func BenchmarkPut(b *testing.B) {
-	table := New(time.Now, isSystem)
+	table := New(time.Now, isSystem, nil)
 	for b.Loop() {
 		table.Put("T", Normal, 1, 1024)
 		table.Traffic.Stored()
 		table.Traffic.PutTook(130 * time.Microsecond)
 	}
+}
+
+// Light queues and light groups are found under one name, unless they are to be counted one by one; what is counted then
+// is as a Java broker of 5.3.3 answers. The broker's own items have no mean there.
+func TestLightQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := running(t)
+		merged := true
+		table.merged = func() bool { return merged }
+		table.Get("%LMQ%g", "%LMQ%a", 5, 1740)
+		table.Get("%LMQ%g", "%LMQ%b", 5, 1740)
+		table.Get("plain", "%LMQ%a", 5, 1740)
+		table.Get("%LMQ%g", "T", 10, 3160)
+		table.SendBack("%LMQ%g", "T")
+		time.Sleep(10 * time.Second)
+		expect := func(want map[string]int64) {
+			t.Helper()
+			for key, sum := range want {
+				name, key, _ := strings.Cut(key, " ")
+				item := table.Find(name, key, "C")
+				if (item == nil) != (sum == 0) || item != nil && item.Data().StatsMinute.Sum != sum {
+					t.Errorf("merged %t: %s %s: %+v, want %d", merged, name, key, item, sum)
+				}
+			}
+		}
+		expect(map[string]int64{
+			"GROUP_GET_NUMS %LMQ%@%LMQ%": 10, "GROUP_GET_SIZE %LMQ%@%LMQ%": 3480, "GROUP_GET_NUMS %LMQ%@plain": 5,
+			"GROUP_GET_NUMS T@%LMQ%": 10, "SNDBCK_PUT_NUMS T@%LMQ%": 1, "GROUP_GET_NUMS %LMQ%a@%LMQ%g": 0, "GROUP_GET_NUMS T@%LMQ%g": 0,
+			"BROKER_GET_NUMS C": 25,
+		})
+		if tps := table.GroupGet("%LMQ%g", "%LMQ%b"); tps != 1 {
+			t.Errorf("a light group reads %g messages a second, want those of all", tps)
+		}
+		if d := table.Find(BrokerGet, "C", "C").Data().StatsMinute; d.Avgpt != 0 {
+			t.Errorf("mean of the broker's own: %g", d.Avgpt)
+		}
+		merged = false
+		expect(map[string]int64{
+			"GROUP_GET_NUMS %LMQ%a@%LMQ%g": 5, "GROUP_GET_NUMS %LMQ%b@%LMQ%g": 5, "GROUP_GET_NUMS %LMQ%a@plain": 5,
+			"GROUP_GET_NUMS T@%LMQ%g": 10, "GROUP_GET_NUMS %LMQ%@%LMQ%": 0,
+		})
+		if tps := table.GroupGet("%LMQ%g", "%LMQ%b"); tps != 0.5 {
+			t.Errorf("a light group reads %g messages a second", tps)
+		}
+	})
 }
