@@ -133,6 +133,8 @@ func (s *storeRun) load() error {
 		s.settings.Refused = err.Error()
 	}
 	v := &cfg.Load().Store
+	users := &cfg.Load().Auth
+	s.settings.Users = users.AuthenticationEnabled || users.AuthorizationEnabled
 	s.place = inspect.Place{Dir: v.StorePathRootDir, CommitLogDirs: s.logDirs(v)}
 	s.settings.Given, s.settings.Ext = true, v.EnableConsumeQueueExt
 	s.settings.Compat = cfg.CompatVersion()

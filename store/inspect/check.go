@@ -24,6 +24,7 @@ type Settings struct {
 	Ext                                    bool   // enableConsumeQueueExt
 	Compat                                 string // compatVersion
 	Given                                  bool   // there is a configuration: else defaults are compared with
+	Users                                  bool   // authenticationEnabled or authorizationEnabled
 	Refused                                string // why a broker does not start with it; empty if it does
 }
 

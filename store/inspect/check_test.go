@@ -79,6 +79,14 @@ func TestCheck(t *testing.T) {
 		{"no config", sized, func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "config")) }, "OK with conditions", []string{"no topics, groups and offsets"}},
 		{"RocksDB queues", sized, func(t *testing.T, dir string) { put(t, dir, "consumequeue/CURRENT", "MANIFEST-1\n") }, "NO", []string{"storeType=defaultRocksDB"}},
 		{"RocksDB metadata", sized, func(t *testing.T, dir string) { put(t, dir, "config/topics/CURRENT", "MANIFEST-1\n") }, "NO", []string{"config/topics: metadata in RocksDB"}},
+		{"users in RocksDB, nobody asked for", sized, func(t *testing.T, dir string) { put(t, dir, "config/users/CURRENT", "MANIFEST-1\n") }, "OK with conditions", []string{"config/users: users or permissions in RocksDB"}},
+		{"users in RocksDB", CheckOptions{Settings: Settings{Sizes: goldenSizes, Users: true}}, func(t *testing.T, dir string) {
+			put(t, dir, "config/acls/CURRENT", "MANIFEST-1\n")
+		}, "NO", []string{"config/acls: users or permissions in RocksDB", "there is no config/auth/acls.json", "mqadmin copyUser"}},
+		{"users in RocksDB and here", CheckOptions{Settings: Settings{Sizes: goldenSizes, Users: true}}, func(t *testing.T, dir string) {
+			put(t, dir, "config/users/CURRENT", "MANIFEST-1\n")
+			put(t, dir, "config/auth/users.json", `{"users":[]}`)
+		}, "OK", []string{"in the place of which config/auth/users.json is read"}},
 		{"RocksDB of POP", sized, func(t *testing.T, dir string) { put(t, dir, "kvStore/CURRENT", "MANIFEST-1\n") }, "OK with conditions", []string{"kvStore: a RocksDB"}},
 		{"DLedger", sized, func(t *testing.T, dir string) { put(t, dir, "dledger-n0/data/00000000000000000000", "x") }, "NO", []string{"dledger-n0: a DLedger commit log"}},
 		{"BatchCQ and compaction", sized, func(t *testing.T, dir string) {

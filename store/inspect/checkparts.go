@@ -80,12 +80,32 @@ func (c *checker) foreign() error {
 		case "consumequeue":
 			c.no("%s: consume queues in RocksDB (storeType=defaultRocksDB), which this server does not read", dir)
 		case "config":
+			if json, ok := ownTables[filepath.ToSlash(dir)]; ok {
+				c.users(dir, json)
+				continue
+			}
 			c.no("%s: metadata in RocksDB (topics, groups or offsets), which this server does not read", dir)
 		default:
 			c.condition("%s: a RocksDB of a 5.x feature, which is not used here; what is only in it is not seen", dir)
 		}
 	}
 	return err
+}
+
+// ownTables are the RocksDB directories of users and permissions, and the files that hold them here.
+var ownTables = map[string]string{"config/users": "config/auth/users.json", "config/acls": "config/auth/acls.json"}
+
+// users tells what becomes of a table of users or permissions in RocksDB.
+func (c *checker) users(dir, json string) {
+	const remedy = "copy them while the Java broker runs: mqadmin copyUser and copyAcl to this broker (README, Users and permissions)"
+	switch _, err := os.Stat(filepath.Join(c.t.Dir, filepath.FromSlash(json))); {
+	case err == nil:
+		c.fact("%s: a RocksDB, in the place of which %s is read", dir, json)
+	case c.set.Users:
+		c.no("%s: users or permissions in RocksDB, which this server does not read, and there is no %s; %s", dir, json, remedy)
+	default:
+		c.condition("%s: users or permissions in RocksDB, which this server does not read; if clients need them, %s", dir, remedy)
+	}
 }
 
 // access looks whether this user may read and write everything.
