@@ -86,6 +86,9 @@ func (d *disk) look(r *CleaningRules) float64 {
 		}
 	}
 	full := used > r.DiskSpaceWarningLevelRatio
+	if !full {
+		s.setFailing(nil) // as far as the disk tells: the next append knows
+	}
 	if was := d.full.Swap(full); was != full {
 		if full {
 			s.log.Error("store: the disk is full, messages are refused", "commitLog", log, "consumeQueue", queues,

@@ -4,11 +4,14 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -71,6 +74,8 @@ func runDiskFull(dir string) error {
 		return err
 	}
 	cfg := killConfig(filepath.Join(dir, "store"), 0)
+	var said bytes.Buffer
+	cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
 	s, err := store.Open(cfg)
 	if err != nil {
 		return err
@@ -99,6 +104,9 @@ func runDiskFull(dir string) error {
 	if refused == 0 || len(acks) == 0 {
 		return fmt.Errorf("%d refused, %d acknowledged", refused, len(acks))
 	}
+	if s.Writable() {
+		return errors.New("it seems to take messages")
+	}
 	full := len(acks)
 	if _, ok := s.Record(nil, acks[0].phy, 0); !ok {
 		return fmt.Errorf("old messages cannot be read")
@@ -111,6 +119,9 @@ func runDiskFull(dir string) error {
 			return fmt.Errorf("nothing can be stored after there is space again")
 		}
 	}
+	if !s.Writable() {
+		return errors.New("it seems to refuse messages")
+	}
 	for range 300 {
 		if st := try(); st != store.PutOK {
 			return fmt.Errorf("status %d although there is space", st)
@@ -119,6 +130,9 @@ func runDiskFull(dir string) error {
 	fmt.Printf("%d messages until the file system was full, %d refused, %d afterwards\n", full, refused, len(acks)-full)
 	if err := s.Close(); err != nil {
 		return err
+	}
+	if n := strings.Count(said.String(), "append failed"); n == 0 || n > 5 {
+		return fmt.Errorf("%d messages were refused, and this is said:\n%s", refused, said.String())
 	}
 	if err := startOnFullDisk(dir, cfg); err != nil {
 		return err

@@ -128,13 +128,24 @@ func (s *Store) refuse(err error, done func(PutResult)) {
 		status = known.status
 	case errors.Is(err, commitlog.ErrTooLarge):
 		status = MessageIllegal
-	case errors.Is(err, commitlog.ErrCreate):
-		status = CreateMappedFileFailed
-	}
-	if known == nil {
-		s.log.Error("store: append failed", "err", err)
+	default:
+		if errors.Is(err, commitlog.ErrCreate) {
+			status = CreateMappedFileFailed
+		}
+		s.setFailing(err)
 	}
 	done(PutResult{Status: status})
+}
+
+// setFailing notes whether appends fail; nil: they work. Senders are told each time, the log when it changes.
+func (s *Store) setFailing(err error) {
+	switch failing := err != nil; {
+	case failing == s.failing.Load() || failing == s.failing.Swap(failing):
+	case failing:
+		s.log.Error("store: append failed, messages are refused until one can be appended", "err", err)
+	default:
+		s.log.Info("store: messages are taken again")
+	}
 }
 
 var errClosed = &putError{ServiceNotAvailable, errors.New("store: closed")}
@@ -291,6 +302,7 @@ func (s *Store) note(e entry) {
 
 // appended tells everybody who has to know, and answers when the sender may have the answer.
 func (s *Store) appended(m *message.Message, res PutResult, wait bool, done func(PutResult)) {
+	s.setFailing(nil)
 	if s.cfg.SyncFlush {
 		s.flush.await(res, wait, done)
 		return

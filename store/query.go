@@ -318,7 +318,7 @@ func (s *Store) takeQueues(topics []string) (known []string, gone []*queue, end 
 
 // Writable implements API.
 func (s *Store) Writable() bool {
-	if s.stuck.Load() || s.cleaner.disk.refuses() {
+	if s.stuck.Load() || s.failing.Load() || s.cleaner.disk.refuses() {
 		return false
 	}
 	select {

@@ -65,6 +65,7 @@ type Store struct {
 
 	lastStore atomic.Int64 // store time (ms) of the newest record
 	stuck     atomic.Bool  // the dispatcher cannot write
+	failing   atomic.Bool  // the last append failed
 
 	getters, batches sync.Pool // of *getter and *batch
 

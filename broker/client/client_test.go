@@ -4,8 +4,8 @@
 package client
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -49,7 +49,7 @@ func (c *fakeChannel) Oneway(cmd *protocol.Command) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return errors.New("closed")
+		return remoting.ErrClosed
 	}
 	group, _ := cmd.Fields.Get("consumerGroup")
 	c.sent = append(c.sent, fmt.Sprintf("%d/%d %s", cmd.Code, cmd.Flag, group))
@@ -87,6 +87,7 @@ type world struct {
 	changes   []string
 	consumers *Consumers
 	producers *Producers
+	said      bytes.Buffer
 }
 
 func newWorld() *world {
@@ -109,7 +110,7 @@ func newWorld() *world {
 		},
 		Rules: func() Rules { return w.rules },
 		Now:   func() time.Time { return w.now },
-		Log:   slog.New(slog.DiscardHandler),
+		Log:   slog.New(slog.NewTextHandler(&w.said, nil)),
 	}
 	w.consumers, w.producers = NewConsumers(o), NewProducers(o)
 	return w
@@ -289,6 +290,29 @@ func TestProducerChannels(t *testing.T) {
 	}
 	if w.producers.ChannelByClient("c") != remoting.Channel(w.channel("c")) {
 		t.Error("ChannelByClient")
+	}
+}
+
+// When many members of a group go at once, those that are gone already need not know, and nobody has to read of it.
+func TestManyGoAtOnce(t *testing.T) {
+	w := newWorld()
+	for _, name := range []string{"a", "b", "c", "d"} {
+		w.consumers.Heartbeat(w.channel(name), &protocol.HeartbeatData{
+			ClientID: name, ConsumerDataSet: []protocol.ConsumerData{{GroupName: "g", MessageModel: protocol.Clustering}},
+		}, 0, 0)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		w.channel(name).Close()
+	}
+	w.channel("d").take()
+	for _, name := range []string{"a", "b", "c"} {
+		w.consumers.Closed(w.channel(name))
+	}
+	if sent := w.channel("d").take(); strings.Count(sent, " g") != 3 {
+		t.Errorf("who stays is told %s", sent)
+	}
+	if strings.Contains(w.said.String(), "not told") {
+		t.Error(w.said.String())
 	}
 }
 

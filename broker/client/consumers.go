@@ -5,6 +5,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -322,7 +323,7 @@ func (c *Consumers) tell(group string, channels []remoting.Channel) {
 	for _, ch := range channels {
 		cmd := &protocol.Command{Code: protocol.ReqNotifyConsumerIdsChanged, Flag: protocol.FlagOneway}
 		cmd.Fields.Add("consumerGroup", group)
-		if err := ch.Oneway(cmd); err != nil {
+		if err := ch.Oneway(cmd); err != nil && !errors.Is(err, remoting.ErrClosed) { // who goes as well need not know
 			c.o.Log.Warn("consumer not told that its group changed", "group", group, "client", ch.RemoteAddr(), "err", err)
 		}
 	}
