@@ -36,7 +36,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		runChild(dir)
 	}
-	for env, run := range map[string]func(string) error{fullEnv: runDiskFull, readOnlyEnv: runReadOnlyDisk, cleaningEnv: runCleaning} {
+	for env, run := range map[string]func(string) error{
+		fullEnv: runDiskFull, readOnlyEnv: runReadOnlyDisk, cleaningEnv: runCleaning, remountEnv: runRemount, permissionEnv: runPermission,
+	} {
 		if dir := os.Getenv(env); dir != "" {
 			if err := run(dir); err != nil {
 				fmt.Println(err)

@@ -81,7 +81,7 @@ func (p *powerTest) send() {
 	if p.rng.IntN(10) == 0 {
 		wait *= 10
 	}
-	p.rolled[body] = wait > time.Duration(p.o.Window)*time.Second
+	p.rolled[body] = wait > time.Duration(p.o.Window-1)*time.Second // from the start of a tick
 	at := time.Now().Add(wait)
 	p.due[body] = at
 	p.store.Put(timed(body, at), func(res store.PutResult) {
