@@ -34,6 +34,7 @@ golden: ## the full recordings of the real system (GOLDEN=folder)
 
 power: ## thousands of power failures (POWER_ROUNDS) on a simulated disk, and 100,000 queues
 	ROCKETMQ_POWER_ROUNDS=$(POWER_ROUNDS) $(GO) test -run TestPowerFailures -v -timeout 4h ./store
+	ROCKETMQ_POWER_ROUNDS=$(POWER_ROUNDS) $(GO) test -run TestPowerFailures -v -timeout 4h ./broker/timer ./broker/metafile
 	ROCKETMQ_SCALE_QUEUES=100000 $(GO) test -run TestManyQueues -v -timeout 1h ./store
 
 bench:
