@@ -5,7 +5,6 @@ package mqadmin
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,9 +55,11 @@ func newCall(ctx context.Context, e Env, cmd *Command, v *cli.Values) (*Call, er
 	}
 	c.namesrvs = strings.FieldsFunc(list, func(r rune) bool { return r == ';' || r == ' ' })
 	o := client.Options{Namesrv: c.namesrvs, Group: "CLIENT_INNER_PRODUCER", Timeout: c.timeout}
-	if v.Has("tls") || e.Getenv("ROCKETMQ_TLS") == "true" {
-		// As Java's clients with tls.enable: the server is believed.
-		o.TLS = &tls.Config{InsecureSkipVerify: true}
+	files := client.Files{CA: v.Get("tls-ca"), Cert: v.Get("tls-cert"), Key: v.Get("tls-key")}
+	if v.Has("tls") || files != (client.Files{}) || e.Getenv("ROCKETMQ_TLS") == "true" {
+		if o.TLS, err = files.TLS(); err != nil {
+			return nil, err
+		}
 	}
 	if o.Sign, err = credentials(e); err != nil {
 		return nil, err

@@ -168,12 +168,12 @@ func TestComplete(t *testing.T) {
 		"help|topicRo":                "topicRoute",
 		"config|":                     "diff",
 		"con":                         "consumerConnection consumerProgress consumerStatus consumeMessage config",
-		"topicRoute|--":               "--help --list --namesrvAddr --output --timeout --tls --topic",
-		"updateTopic|-":               "-a -b -c -h -n -o -p -r -s -t -u -w --output --timeout --tls",
+		"topicRoute|--":               "--help --list --namesrvAddr --output --timeout --tls --tls-ca --tls-cert --tls-key --topic",
+		"updateTopic|-":               "-a -b -c -h -n -o -p -r -s -t -u -w --output --timeout --tls --tls-ca --tls-cert --tls-key",
 		"topicRoute|-o|":              "json text wide yaml",
 		"topicRoute|-t|":              "",
 		"completion|":                 "bash fish zsh",
-		"topicRoute|-n|127.0.0.1:1|-": "-h -l -n -o -t --timeout --tls",
+		"topicRoute|-n|127.0.0.1:1|-": "-h -l -n -o -t --timeout --tls --tls-ca --tls-cert --tls-key",
 	} {
 		words := strings.Split(strings.TrimSuffix(args, "|"), "|")
 		if strings.HasSuffix(args, "|") && strings.Count(args, "|") > 0 && args != "topicRo|" && args != "topicro|" {

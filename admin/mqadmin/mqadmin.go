@@ -208,6 +208,9 @@ func withCommon(own []cli.Option) []cli.Option {
 		{Short: "o", Long: "output", Arg: true, About: "json, yaml or wide instead of Java's text"},
 		{Long: "timeout", Arg: true, About: "for each request, such as 20s; default 5s"},
 		{Long: "tls", About: "connect with TLS"},
+		{Long: "tls-ca", Arg: true, About: "file of the authorities that servers' certificates are checked with"},
+		{Long: "tls-cert", Arg: true, About: "file of a certificate for servers that ask for one"},
+		{Long: "tls-key", Arg: true, About: "file of its key"},
 	} {
 		if taken[o.Short] {
 			o.Short = ""

@@ -4,17 +4,14 @@
 package mqadmin
 
 import (
-	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // the protocol's
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"rocketmq-go/admin/client"
 	"rocketmq-go/remoting/protocol"
 )
 
@@ -48,22 +45,5 @@ func credentials(e Env) (func(*protocol.Command), error) {
 	if secret == "" {
 		return nil, fmt.Errorf("%s has an accessKey and no secretKey", path)
 	}
-	return func(cmd *protocol.Command) { sign(cmd, access, secret, keys["securityToken"]) }, nil
-}
-
-// sign adds the fields AccessKey and Signature: HMAC-SHA1 of the values of all fields, in the order of their names, and the
-// body.
-func sign(cmd *protocol.Command, access, secret, token string) {
-	cmd.Fields.Add("AccessKey", access)
-	if token != "" {
-		cmd.Fields.Add("SecurityToken", token)
-	}
-	fields := slices.Clone(cmd.Fields.List)
-	slices.SortStableFunc(fields, func(a, b protocol.Field) int { return strings.Compare(a.Key, b.Key) })
-	h := hmac.New(sha1.New, []byte(secret))
-	for _, f := range fields {
-		h.Write([]byte(f.Value))
-	}
-	h.Write(cmd.Body)
-	cmd.Fields.Add("Signature", base64.StdEncoding.EncodeToString(h.Sum(nil)))
+	return client.Signer(access, secret, keys["securityToken"]), nil
 }

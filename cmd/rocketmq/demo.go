@@ -32,17 +32,23 @@ type demo struct {
 
 func runDemo(ctx context.Context, e env) int {
 	const name = "rocketmq demo"
-	fs := newFlags(name, name+" [-n ADDR]", e)
+	fs := newFlags(name, name+" [-n ADDR] [--tls] [--access-key KEY --secret-key KEY]", e)
 	namesrv := fs.StringP("namesrvAddr", "n", defaultNamesrv(e), "name server list, host:port separated by semicolons")
+	var c connectFlags
+	c.define(fs)
 	if code, finished := fs.parse(); finished {
 		return code
 	}
 	if code, finished := fs.noMore(); finished {
 		return code
 	}
+	options := client.Options{Namesrv: strings.Split(*namesrv, ";"), Group: demoGroup}
+	if err := c.apply(e, &options); err != nil {
+		fmt.Fprintf(e.stderr, "%s: %v\n", name, err)
+		return exitUsage
+	}
 	d := demo{
-		env: e, key: fmt.Sprintf("demo-%d", time.Now().UnixMilli()), next: map[client.Queue]int64{},
-		client: client.New(client.Options{Namesrv: strings.Split(*namesrv, ";"), Group: demoGroup}),
+		env: e, key: fmt.Sprintf("demo-%d", time.Now().UnixMilli()), next: map[client.Queue]int64{}, client: client.New(options),
 	}
 	defer d.client.Close()
 	if err := d.run(ctx); err != nil {
@@ -51,6 +57,41 @@ func runDemo(ctx context.Context, e env) int {
 		return exitFailed
 	}
 	return exitOK
+}
+
+// connectFlags say how a tool's connections are secured and its requests signed.
+type connectFlags struct {
+	tls               bool
+	files             client.Files
+	accessKey, secret string
+}
+
+func (c *connectFlags) define(fs *flagSet) {
+	fs.BoolVar(&c.tls, "tls", false, "connect with TLS (also ROCKETMQ_TLS=true)")
+	fs.StringVar(&c.files.CA, "tls-ca", "", "file of the authorities that servers' certificates are checked with")
+	fs.StringVar(&c.files.Cert, "tls-cert", "", "file of a certificate for servers that ask for one")
+	fs.StringVar(&c.files.Key, "tls-key", "", "file of its key")
+	fs.StringVar(&c.accessKey, "access-key", "", "name of a user, with whose secret requests are signed")
+	fs.StringVar(&c.secret, "secret-key", "", "the secret (also ROCKETMQ_SECRET_KEY, which other users of the machine cannot see)")
+}
+
+func (c *connectFlags) apply(e env, o *client.Options) (err error) {
+	if c.tls || c.files != (client.Files{}) || e.getenv("ROCKETMQ_TLS") == "true" {
+		if o.TLS, err = c.files.TLS(); err != nil {
+			return err
+		}
+	}
+	if c.secret == "" {
+		c.secret = e.getenv("ROCKETMQ_SECRET_KEY")
+	}
+	switch {
+	case c.accessKey == "":
+		return nil
+	case c.secret == "":
+		return errors.New("--access-key needs --secret-key")
+	}
+	o.Sign = client.Signer(c.accessKey, c.secret, "")
+	return nil
 }
 
 func demoHint(err error, namesrv string) string {

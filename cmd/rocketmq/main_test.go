@@ -57,7 +57,10 @@ func run(t *testing.T, args ...string) *process {
 	go func() {
 		p.code <- dispatch(ctx, env{args: args, stdout: &p.out, stderr: &p.err, getenv: getenv})
 	}()
-	t.Cleanup(cancel)
+	t.Cleanup(func() {
+		cancel()
+		p.wait(t)
+	})
 	return p
 }
 

@@ -16,6 +16,7 @@ import (
 	"rocketmq-go/broker"
 	"rocketmq-go/config"
 	"rocketmq-go/namesrv"
+	"rocketmq-go/remoting"
 	"rocketmq-go/telemetry/logs"
 )
 
@@ -81,7 +82,10 @@ func runStandalone(ctx context.Context, e env) int {
 		return w.fail(e, name, err)
 	}
 	defer ns.Close()
-	cfg.Adjust(func(v *config.BrokerValues) { v.NamesrvAddr = reachable(ns.Addr()) })
+	cfg.Adjust(func(v *config.BrokerValues) {
+		v.NamesrvAddr = reachable(ns.Addr())
+		v.Client.UseTLS = v.Client.UseTLS || remoting.TLSMode(v.Own.TLSServerMode) == remoting.TLSEnforcing
+	})
 	b, err := startBroker(ctx, cfg, w.log)
 	if err == nil {
 		err = w.serve(cfg.Load().MetricsAddress(), cfg.Load().Own.HTTPPprof, b.Ready, b.Collect, ns.Collect)

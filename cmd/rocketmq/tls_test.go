@@ -104,8 +104,47 @@ func TestTLSWithCertificate(t *testing.T) {
 	if got := serial(t, at.Broker, &tls.Config{RootCAs: roots()}); got != 1002 {
 		t.Errorf("after a renewal the certificate's number is %d", got)
 	}
-	if demo := run(t, "demo", "-n", at.Namesrv); demo.wait(t) != exitFailed {
-		t.Error("a plain client got in although TLS is enforced")
+	other, _ := certificate(t, t.TempDir(), 1003)
+	for _, x := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"", exitFailed, "is a server running at"}, // a plain client, although TLS is enforced
+		{"--tls", exitOK, ""},
+		{"--tls-ca " + cert, exitOK, ""},
+		{"--tls-ca " + other, exitFailed, "certificate signed by unknown authority"},
+		{"--tls-ca " + key, exitUsage, "holds no certificate"},
+		{"--access-key user", exitUsage, "--access-key needs --secret-key"},
+	} {
+		demo := run(t, strings.Fields("demo -n "+at.Namesrv+" "+x.args)...)
+		if code := demo.wait(t); code != x.code || !strings.Contains(demo.err.String(), x.want) {
+			t.Errorf("demo %s: ends with %d, want %d\n%s", x.args, code, x.code, &demo.err)
+		}
+		if x.code == exitUsage {
+			continue
+		}
+		if admin := run(t, strings.Fields("mqadmin clusterList -n "+at.Namesrv+" "+x.args)...); admin.wait(t) != x.code {
+			t.Errorf("mqadmin %s: want exit code %d\n%s", x.args, x.code, &admin.err)
+		}
+	}
+}
+
+// TestTLSForClients shows a certificate to a server that wants one.
+func TestTLSForClients(t *testing.T) {
+	cert, key := certificate(t, t.TempDir(), 1001)
+	settings := filepath.Join(t.TempDir(), "tls.properties")
+	text := "tls.test.mode.enable=false\ntls.server.certPath=" + cert + "\ntls.server.keyPath=" + key +
+		"\ntls.server.need.client.auth=require\ntls.server.authClient=true\ntls.server.trustCertPath=" + cert + "\n"
+	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, at := startStandalone(t, t.TempDir(), "--set", "tls.config.file="+settings)
+	if demo := run(t, "demo", "-n", at.Namesrv, "--tls"); demo.wait(t) != exitFailed {
+		t.Error("no certificate was asked for")
+	}
+	if demo := run(t, "demo", "-n", at.Namesrv, "--tls-ca", cert, "--tls-cert", cert, "--tls-key", key); demo.wait(t) != exitOK {
+		t.Errorf("demo: %s", &demo.err)
 	}
 }
 
