@@ -222,7 +222,7 @@ func (s *Store) recover() error {
 	if !s.clean {
 		s.cl.FlushFrom(durable.log)
 	}
-	if err := s.gone.cut(res.End); err != nil {
+	if err := s.cutRest(res.End); err != nil {
 		return err
 	}
 	if durable.queues > res.End { // its units are gone with the end of the log
@@ -252,7 +252,16 @@ func (s *Store) startEmpty(maxPhy int64) error {
 			return err
 		}
 	}
-	return s.gone.cut(0)
+	return s.cutRest(0)
+}
+
+// cutRest makes what else refers to the log fit one that ends at an offset.
+func (s *Store) cutRest(end int64) error {
+	err := s.gone.cut(end)
+	if s.ix != nil {
+		err = errors.Join(err, s.ix.Cut(end))
+	}
+	return err
 }
 
 // startAfterStop is where the log is read from after a clean stop: behind the newest record that is in a queue, if that

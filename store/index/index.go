@@ -247,6 +247,21 @@ func (x *Index) create(old *file) (*file, error) {
 	return f, nil
 }
 
+// Cut says that the log ends at an offset: the records that will take the place of what is indexed behind it are indexed
+// too. For recovery.
+func (x *Index) Cut(end int64) error {
+	f := x.last()
+	if f == nil {
+		return nil
+	}
+	h := f.header()
+	if h.EndPhyOffset < end {
+		return nil
+	}
+	h.EndPhyOffset = end
+	return f.setHeader(h)
+}
+
 // Unsynced says that full files whose last message was stored after ms may not be on disk: for recovery.
 func (x *Index) Unsynced(ms int64) {
 	x.mu.Lock()
