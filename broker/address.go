@@ -104,6 +104,7 @@ func (b *Broker) registration() registration.Options {
 			return registration.Broker{
 				Cluster: v.BrokerClusterName, Name: v.BrokerName, ID: v.BrokerID, Permission: int32(v.BrokerPermission),
 				Started: b.started.UnixMilli(), AskFirst: !v.ForceRegister, Compressed: v.CompressedRegister,
+				Mapping:   b.mappingInfo(),
 				Single:    v.EnableSingleTopicRegister && !b.compat49(),
 				Address:   func(local string) string { return b.registered(v.BrokerIP1, local, b.port) },
 				HAAddress: func(local string) string { return b.registered(v.BrokerIP2, local, v.Store.HaListenPort) },

@@ -35,6 +35,7 @@ import (
 	"rocketmq-go/broker/filter"
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/lock"
+	"rocketmq-go/broker/mapping"
 	"rocketmq-go/broker/metrics"
 	"rocketmq-go/broker/offset"
 	"rocketmq-go/broker/put"
@@ -84,6 +85,7 @@ type Broker struct {
 	storeBegan int64 // end of the commit log when it was opened
 
 	topics       *topic.Table
+	mappings     *mapping.Table // nil in 4.9
 	groups       *group.Table
 	offsets      *offset.Store
 	broadcast    *offset.Broadcast // nil in 4.9
@@ -216,7 +218,8 @@ func (b *Broker) open() error {
 		Config: b.cfg, Profile: b.profile, Store: served, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Broadcast: b.broadcast, Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
 		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
-		Assignment: b.assignment, Users: b.users, StoreHost: b.storeHost, Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
+		Assignment: b.assignment, Users: b.users, Mappings: b.mappings, CallBroker: b.peers().call, StoreHost: b.storeHost,
+		Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {
 		b.stats.Traffic.Stored()
@@ -264,6 +267,9 @@ func (b *Broker) openTables() error {
 			}
 		},
 	}); err != nil {
+		return err
+	}
+	if err = b.openMappings(); err != nil {
 		return err
 	}
 	if b.groups, err = group.New(group.Options{

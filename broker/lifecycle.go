@@ -193,6 +193,9 @@ func (b *Broker) closeFiles() error {
 	if b.offsets != nil {
 		err = errors.Join(err, b.offsets.Close())
 	}
+	if b.mappings != nil {
+		err = errors.Join(err, b.mappings.Close())
+	}
 	if b.filters != nil {
 		err = errors.Join(err, b.filters.Close())
 	}

@@ -238,7 +238,7 @@ type BrokerConfig struct {
 	AutoDeleteUnusedStats bool `def:"true" v4:"false"`
 	IsolateLogEnable      bool `def:"false" none:"only of broker containers"`
 	// ms for requests to other brokers.
-	ForwardTimeout int64 `def:"3000" v4:"!" later:"static topics"`
+	ForwardTimeout int64 `def:"3000" v4:"!"`
 	// The slave with the smallest id serves reads, timers and transactions while the master is gone.
 	EnableSlaveActingMaster bool `def:"false" v4:"!" later:"slave acting master"`
 	// Acting master sends escaped messages to other brokers.

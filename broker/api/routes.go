@@ -7,6 +7,7 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/lock"
 	"rocketmq-go/broker/longpoll"
+	"rocketmq-go/broker/mapping"
 	"rocketmq-go/broker/offset"
 	"rocketmq-go/broker/put"
 	"rocketmq-go/broker/reply"
@@ -74,7 +76,10 @@ type Services struct {
 	Timers       *timer.Service      // nil in 4.9
 	Assignment   *assignment.Service // nil in 4.9
 	Stats        *stats.Table
-	Users        *auth.Tables // of ACL 2.0
+	Users        *auth.Tables   // of ACL 2.0
+	Mappings     *mapping.Table // of static topics; nil in 4.9
+	// CallBroker sends a request to the master of another broker.
+	CallBroker func(ctx context.Context, broker string, cmd *protocol.Command) (*protocol.Command, error)
 	// StoreHost is the address that messages of a connection are stored under.
 	StoreHost func(remoting.Channel) netip.AddrPort
 	// Runtime is the table of code 28.
@@ -132,24 +137,27 @@ func New(s Services) *Table {
 	locks := &locks{table: s.Locks}
 	transactions := &transactions{service: s.Transactions}
 	replies := &replier{send: send, service: s.Replies}
+	static := &static{
+		table: s.Mappings, topics: s.topics(), config: values, call: s.CallBroker, slots: make(chan struct{}, maxForwarded),
+	}
 	routes := []remoting.Route{
-		raw(protocol.ReqSendMessage, send.handle),
-		raw(protocol.ReqSendMessageV2, send.handle),
-		raw(protocol.ReqSendBatchMessage, send.handle),
-		mainOnly(raw(protocol.ReqPullMessage, pull.handle)),
-		mainOnly(raw(protocol.ReqLitePullMessage, pull.handle)),
+		raw(protocol.ReqSendMessage, static.send(send.handle)),
+		raw(protocol.ReqSendMessageV2, static.send(send.handle)),
+		raw(protocol.ReqSendBatchMessage, static.send(send.handle)),
+		mainOnly(raw(protocol.ReqPullMessage, static.pull(pull.handle))),
+		mainOnly(raw(protocol.ReqLitePullMessage, static.pull(pull.handle))),
 		raw(protocol.ReqConsumerSendMsgBack, back.handle),
 		raw(protocol.ReqSendReplyMessage, replies.handle),
 		raw(protocol.ReqSendReplyMessageV2, replies.handle),
 		raw(protocol.ReqEndTransaction, transactions.end),
 		raw(protocol.ReqResumeCheckHalfMessage, transactions.resume),
 
-		inline(protocol.ReqQueryConsumerOffset, offsets.query),
-		inline(protocol.ReqUpdateConsumerOffset, offsets.update),
-		pooled(protocol.ReqSearchOffsetByTimestamp, offsets.search),
-		inline(protocol.ReqGetMaxOffset, offsets.max),
-		inline(protocol.ReqGetMinOffset, offsets.min),
-		pooled(protocol.ReqGetEarliestMsgStoretime, offsets.earliest),
+		static.before(inline, protocol.ReqQueryConsumerOffset, offsets.query, static.queryOffset),
+		static.before(inline, protocol.ReqUpdateConsumerOffset, offsets.update, static.updateOffset),
+		static.before(pooled, protocol.ReqSearchOffsetByTimestamp, offsets.search, static.search(offsets.max)),
+		static.before(inline, protocol.ReqGetMaxOffset, offsets.max, static.maxOffset),
+		static.before(inline, protocol.ReqGetMinOffset, offsets.min, static.minOffset),
+		static.before(pooled, protocol.ReqGetEarliestMsgStoretime, offsets.earliest, static.earliest),
 
 		inline(protocol.ReqHeartBeat, clients.heartbeat),
 		inline(protocol.ReqUnregisterClient, clients.unregister),
@@ -180,6 +188,9 @@ func New(s Services) *Table {
 		)
 	}
 	routes = append(routes, s.tools(access)...)
+	if s.Mappings != nil {
+		routes = append(routes, pooled(protocol.ReqUpdateAndCreateStaticTopic, static.update))
+	}
 	if s.Profile.Release != compat.Release497 {
 		routes = append(routes, s.tools5()...)
 	}
@@ -192,14 +203,18 @@ func New(s Services) *Table {
 	return &Table{access: access, Routes: remoting.NewRoutes(remoting.RoutesConfig{Log: s.Log, Gathered: s.Store.Dispatch}, routes...), Holder: holder}
 }
 
+func (s *Services) topics() *topics {
+	return &topics{
+		config: s.Config.Load, profile: s.Profile, table: s.Topics, offsets: s.Offsets, broadcast: s.Broadcast, store: s.Store,
+		stats: s.Stats, mappings: s.Mappings,
+	}
+}
+
 // tools are the routes of mqadmin, the console and the exporter.
 func (s *Services) tools(access *access) []remoting.Route {
 	values := s.Config.Load
 	address := func(ch remoting.Channel) string { return s.StoreHost(ch).String() }
-	topics := &topics{
-		config: values, profile: s.Profile, table: s.Topics, offsets: s.Offsets, broadcast: s.Broadcast, store: s.Store, stats: s.Stats,
-		started: s.Started.UnixMilli(),
-	}
+	topics := s.topics()
 	groups := &groups{
 		config: values, profile: s.Profile, table: s.Groups, offsets: s.Offsets, broadcast: s.Broadcast, consumers: s.Consumers, stats: s.Stats,
 		address: address,

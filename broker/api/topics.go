@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"rocketmq-go/broker/mapping"
 	"rocketmq-go/broker/offset"
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/broker/topic"
@@ -30,7 +31,7 @@ type topics struct {
 	broadcast *offset.Broadcast // nil in 4.9
 	store     Store
 	stats     *stats.Table
-	started   int64 // ms, the version of the table of static topics, which is empty
+	mappings  *mapping.Table // nil in 4.9
 }
 
 // syncTimeout is how long a request waits for a metadata file to be written.
@@ -120,6 +121,9 @@ func (t *topics) delete(r *remoting.Request) (*protocol.Response, error) {
 			t.broadcast.Forget(func(topic, _ string) bool { return topic == name })
 			t.offsets.RemoveTopic(name)
 		}
+		if t.mappings != nil {
+			t.mappings.Delete(name)
+		}
 		t.table.Delete(name)
 		if t.config().AutoDeleteUnusedStats {
 			t.stats.RemoveTopic(name)
@@ -145,10 +149,12 @@ func (t *topics) popRetryTopics(name string) (retry []string) {
 }
 
 func (t *topics) all(*remoting.Request) (*protocol.Response, error) {
-	return &protocol.Response{
-		Header: &protocol.GetAllTopicConfigResponseHeader{},
-		Body:   t.table.JSON(protocol.DataVersion{Timestamp: t.started}),
-	}, nil
+	var static fastjson.Map[string, *protocol.TopicQueueMappingDetail]
+	var version protocol.DataVersion
+	if t.mappings != nil {
+		static, version = t.mappings.Details()
+	}
+	return &protocol.Response{Header: &protocol.GetAllTopicConfigResponseHeader{}, Body: t.table.JSON(static, version)}, nil
 }
 
 func (t *topics) get(r *remoting.Request) (*protocol.Response, error) {
@@ -160,7 +166,11 @@ func (t *topics) get(r *remoting.Request) (*protocol.Response, error) {
 	if cfg == nil {
 		return nil, protocol.Errorf(protocol.RespTopicNotExist, "No topic in this broker. topic: %s", h.Topic.V)
 	}
-	return t.json(&protocol.TopicConfigAndQueueMapping{TopicConfig: *cfg}), nil
+	b := &protocol.TopicConfigAndQueueMapping{TopicConfig: *cfg}
+	if h.Lo.V && t.mappings != nil {
+		b.MappingDetail = t.mappings.Get(cfg.TopicName)
+	}
+	return t.json(b), nil
 }
 
 func (t *topics) system(*remoting.Request) (*protocol.Response, error) {

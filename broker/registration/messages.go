@@ -42,6 +42,14 @@ func (s *server) request(b *Broker, t *protocol.TopicConfigSerializeWrapper) *pr
 	}
 	w.TopicQueueMappingDetailMap.Clear()
 	w.TopicQueueMappingInfoMap.Clear()
+	for name := range t.TopicConfigTable.All() {
+		if b.Mapping == nil {
+			break
+		}
+		if info := b.Mapping(name); info != nil {
+			w.TopicQueueMappingInfoMap.Set(name, info)
+		}
+	}
 	cmd := &protocol.Command{Code: protocol.ReqRegisterBroker}
 	compressed := b.Compressed && !s.plain
 	if compressed {
@@ -87,7 +95,10 @@ func (s *server) compressed(body *protocol.RegisterBrokerBody) []byte {
 	}
 	part(fastjson.Marshal(&body.FilterServerList))
 	if s.r.o.Profile.TopicAttributes {
-		plain = binary.BigEndian.AppendUint32(plain, 0) // static topics
+		plain = binary.BigEndian.AppendUint32(plain, uint32(w.TopicQueueMappingInfoMap.Len()))
+		for _, info := range w.TopicQueueMappingInfoMap.All() {
+			part(fastjson.Marshal(info))
+		}
 	}
 	var out bytes.Buffer
 	z, _ := zlib.NewWriterLevel(&out, zlib.BestCompression) // fails for unknown levels only

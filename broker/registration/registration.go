@@ -49,8 +49,10 @@ type Broker struct {
 	HAAddress func(localHost string) string
 	// Permission limits that of each topic when it is not both 4 (read) and 2 (write).
 	Permission int32
-	// Started is the version of the table of static topics, which is empty; ms.
+	// Started is what the version of the table of static topics says, which nobody reads; ms.
 	Started int64
+	// Mapping is that of a topic, nil if it is not static; nil: none is.
+	Mapping func(topic string) *protocol.TopicQueueMappingInfo
 
 	AskFirst   bool // forceRegister=false: the periodic registration is left out where the name server has this version
 	Compressed bool // compressedRegister

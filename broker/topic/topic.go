@@ -382,10 +382,10 @@ func (t *Table) render() []byte {
 	return fastjson.Options{Pretty: true, Omit: t.omit()}.Marshal(t.Body())
 }
 
-// JSON is the body of code 21. mapping is the version of the static topics' table, which 5.x adds (none is served here).
-func (t *Table) JSON(mapping protocol.DataVersion) []byte {
-	b := &protocol.TopicConfigAndMappingSerializeWrapper{TopicConfigSerializeWrapper: *t.Body(), MappingDataVersion: mapping}
+// JSON is the body of code 21. 5.x adds the static topics and the version of their table.
+func (t *Table) JSON(static fastjson.Map[string, *protocol.TopicQueueMappingDetail], version protocol.DataVersion) []byte {
+	b := &protocol.TopicConfigAndMappingSerializeWrapper{TopicConfigSerializeWrapper: *t.Body(), MappingDataVersion: version}
 	b.TopicQueueMappingInfoMap.Clear()
-	b.TopicQueueMappingDetailMap.Clear()
+	b.TopicQueueMappingDetailMap = static
 	return fastjson.Options{Omit: t.omit()}.Marshal(b)
 }

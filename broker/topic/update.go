@@ -21,6 +21,20 @@ func (t *Table) Update(cfg *protocol.TopicConfig) (changed bool, err error) {
 	return name != "", err
 }
 
+// Touch makes name servers hear of a topic again: they take a new mapping of a static topic with a new version only.
+func (t *Table) Touch(name string) {
+	t.mu.Lock()
+	cfg, ok := t.topics.Get(name)
+	if ok {
+		same := *cfg
+		t.setLocked(&same)
+	}
+	t.mu.Unlock()
+	if ok {
+		t.onChange([]string{name})
+	}
+}
+
 // UpdateAll does it for a list, up to the first error. Name servers are told once.
 func (t *Table) UpdateAll(list []protocol.TopicConfig) error {
 	var names []string
