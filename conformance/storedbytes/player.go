@@ -195,7 +195,8 @@ func (p *Player) wait(asItShould func() error) error {
 	}
 }
 
-// Storing does something and waits until a topic has n records more than before.
+// Storing does something and waits until a topic has n records more than before. They count as the last request's, whether
+// the broker answers before it stores them or behind.
 func (p *Player) Storing(topic string, n int, do func() error) error {
 	if err := p.Log.Read(); err != nil {
 		return err
@@ -204,12 +205,16 @@ func (p *Player) Storing(topic string, n int, do func() error) error {
 	if err := do(); err != nil {
 		return err
 	}
-	return p.wait(func() error {
+	err := p.wait(func() error {
 		if got := p.Log.Count(topic); got < want {
 			return fmt.Errorf("topic %s has %d records, %d were expected", topic, got, want)
 		}
 		return nil
 	})
+	if n := len(p.run.Requests); n > 0 {
+		p.run.Requests[n-1].Stored = len(p.Log.Records)
+	}
+	return err
 }
 
 // Send is a send request (310) with the usual fields; fields replaces some, an empty value removes one.
