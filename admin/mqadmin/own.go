@@ -307,7 +307,7 @@ func (d *draining) consumed() error {
 // naturallyDifferent are keys whose values differ between the brokers of a cluster.
 var naturallyDifferent = strings.Fields(`brokerName brokerId brokerIP1 brokerIP2 listenPort fastListenPort haListenPort rocketmqHome
 	metricsPromExporterPort metricsPromExporterHost aclFile brokerConfigPath authConfigPath haMasterAddress brokerRole storePathRootDir
-	controllerDLegerSelfId dLegerSelfId`)
+	controllerDLegerSelfId dLegerSelfId httpListen logDir`)
 
 func configDiff(c *Call) error {
 	var list []node

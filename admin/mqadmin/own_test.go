@@ -190,11 +190,14 @@ func TestDrain(t *testing.T) {
 }
 
 func TestConfigDiff(t *testing.T) {
-	a, b := rocketmqtest.Start(t), rocketmqtest.Start(t, rocketmqtest.WithConfig("fileReservedTime", "5"))
+	a, b := rocketmqtest.Start(t), rocketmqtest.Start(t, rocketmqtest.WithConfig("fileReservedTime", "5"), rocketmqtest.WithConfig("logDir", "elsewhere"))
 	both := a.BrokerAddr + "," + b.BrokerAddr
 	x := tool{t, a}
+	if out := x.run(exitFailed, "", "CODE: 17", "topicRoute", "-t", "NoSuchTopic", "-o", "yaml"); out != "{}\n" {
+		t.Errorf("without anything to show: %q", out)
+	}
 	out := x.run(exitFailed, "fileReservedTime", "2 keys differ", "config", "diff", "-b", both)
-	if strings.Contains(out, "storePath") || strings.Contains(out, "listenPort") {
+	if strings.Contains(out, "storePath") || strings.Contains(out, "listenPort") || strings.Contains(out, "logDir") {
 		t.Errorf("%s", out)
 	}
 	x.run(exitFailed, "listenPort", "keys differ", "config", "diff", "-b", both, "-a")

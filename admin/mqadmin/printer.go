@@ -198,6 +198,10 @@ func (p *printer) flush() error {
 		}
 		fmt.Fprintf(p.w, "%s\n", text)
 	case "yaml":
+		if p.doc == nil {
+			fmt.Fprintln(p.w, "{}")
+			break
+		}
 		if err := writeYAML(p.w, p.doc); err != nil {
 			return err
 		}
