@@ -3,6 +3,8 @@
 
 package rocketmqgo.admin;
 
+import java.io.PrintStream;
+
 /**
  * Makes the calls that the pages of the console (rocketmq-dashboard) and the jobs of the exporter (rocketmq-exporter) make, with the
  * unmodified tools' library, against the cluster of a name server, and prints a line for each: page, call, what it
@@ -18,9 +20,11 @@ public final class Main {
             System.err.println("usage: Main -namesrv HOST:PORT");
             System.exit(2);
         }
+        PrintStream out = System.out;
+        System.setOut(System.err); // where the log of 4.x goes
         int code = 0;
         try {
-            Scene scene = new Scene(args[1]);
+            Scene scene = new Scene(args[1], new Report(out));
             new Pages(scene).run();
             new Messages(scene).run();
             new Exporter(scene).run();
@@ -29,7 +33,7 @@ public final class Main {
             e.printStackTrace();
             code = 1;
         }
-        System.out.flush();
+        out.flush();
         System.exit(code); // the clients' threads would stay
     }
 }

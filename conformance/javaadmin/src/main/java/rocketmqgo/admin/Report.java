@@ -5,6 +5,7 @@ package rocketmqgo.admin;
 
 import com.alibaba.fastjson.JSON;
 import com.alibaba.fastjson.serializer.SerializerFeature;
+import java.io.PrintStream;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -37,7 +38,10 @@ final class Report {
     private boolean settings;
     private final List<UnaryOperator<String>> masks = new ArrayList<>();
 
-    Report() {
+    private final PrintStream out;
+
+    Report(PrintStream out) {
+        this.out = out;
         mask("(?<![0-9A-Za-z])[0-9A-F]{32}(?:[0-9A-F]{24})?(?![0-9A-Za-z])", "<ID>");
         mask("(?<!\\d)1[6-9]\\d{11}(?!\\d)", "<ms>");
         mask("\\d{4}-\\d\\d-\\d\\d[ T_]\\d\\d[:-]\\d\\d[:-]\\d\\d(?:[.,:]\\d+)?", "<time>");
@@ -70,7 +74,7 @@ final class Report {
         } catch (Throwable e) {
             line.put("error", e.getClass().getSimpleName() + ": " + text(String.valueOf(e.getMessage())));
         }
-        System.out.println(page + "\t" + name + "\t" + JSON.toJSONString(line, SerializerFeature.MapSortField, SerializerFeature.WriteMapNullValue));
+        out.println(page + "\t" + name + "\t" + JSON.toJSONString(line, SerializerFeature.MapSortField, SerializerFeature.WriteMapNullValue));
         return result;
     }
 

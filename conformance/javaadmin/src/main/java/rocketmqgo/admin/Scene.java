@@ -34,7 +34,7 @@ final class Scene {
     static final String CLIENT = "127.0.0.1@normal";
     private static final long LIMIT_MILLIS = 240_000;
 
-    final Report report = new Report();
+    final Report report;
     final String namesrv;
     final DefaultMQAdminExt admin;
     final String brokerName;
@@ -46,8 +46,9 @@ final class Scene {
     String rejected;
     final long begin = System.currentTimeMillis() - 3_600_000;
 
-    Scene(String namesrv) throws Exception {
+    Scene(String namesrv, Report report) throws Exception {
         this.namesrv = namesrv;
+        this.report = report;
         admin = admin("admin");
         admin.start();
         var brokers = admin.examineBrokerClusterInfo().getBrokerAddrTable();
