@@ -155,9 +155,10 @@ const (
 // readTLSFile reads the file that holds the TLS settings of all RocketMQ processes of a machine. As in Java its keys win
 // over system properties, and it need not exist.
 func (l *loader) readTLSFile() error {
-	file := cmp.Or(trim(l.given[tlsFileKey]), l.options.System(tlsFileKey), tlsFileDefault)
+	named := cmp.Or(trim(l.given[tlsFileKey]), l.options.System(tlsFileKey))
+	file := cmp.Or(named, tlsFileDefault)
 	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && named == "" {
 		return nil
 	} else if err != nil {
 		return &ExitError{Code: ExitUnreadable, Text: fmt.Sprintf("TLS settings cannot be read: %v", err)}

@@ -149,6 +149,9 @@ func TestRefusals(t *testing.T) {
 		{"messageDelayLevel=1s  2s", 253, `messageDelayLevel: "" does not end in s, m, h or d`},
 		{"listenPort=65536", 255, "listenPort=65536: port out of range"},
 		{"listenPort=2", 255, "listenPort=2: port out of range: the fast port would be 0"},
+		{"tls.config.file=/none/tls.properties", 255, "TLS settings cannot be read: open /none/tls.properties: no such file"},
+		{"tls.test.mode.enable=false", 253, "tls.server.keyPath=: tls.test.mode.enable=false needs it.\ntls.server.certPath=: tls.test"},
+		{"tls.test.mode.enable=false\ntls.server.keyPath=/none/key\ntls.server.certPath=/dev/null", 253, "tls.server.keyPath=/none/key: open /none/key: no such file"},
 		{"a=\\u12", 255, "malformed"},
 	} {
 		_, _, err := loadText(t, c.text)

@@ -5,6 +5,7 @@ package config
 
 import (
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -46,6 +47,7 @@ func refuseBroker(v *BrokerValues) []refusal {
 	rule(!strings.EqualFold(v.Store.StoreType, "default"), "storeType", v.Store.StoreType,
 		"only storeType=default (files) is supported", "")
 	rule(v.EnableControllerMode, "enableControllerMode", "true", "controllers are not supported by this version", "")
+	list = append(list, refuseTLS(&v.Own)...)
 	rule(v.Store.BrokerRole == Slave, "brokerRole", "SLAVE", noSlaves, noSlavesRemedy)
 	if _, err := v.Store.DelayLevels(); err != nil {
 		rule(true, "messageDelayLevel", v.Store.MessageDelayLevel, err.Error(), "Correct it to start the broker.")
@@ -54,10 +56,31 @@ func refuseBroker(v *BrokerValues) []refusal {
 }
 
 func refuseNamesrv(v *NamesrvValues) []refusal {
+	list := refuseTLS(&v.Own)
 	if v.EnableControllerInNamesrv {
-		return []refusal{{key: "enableControllerInNamesrv", value: "true", why: "controllers are not supported by this version"}}
+		list = append(list, refusal{key: "enableControllerInNamesrv", value: "true", why: "controllers are not supported by this version"})
 	}
-	return nil
+	return list
+}
+
+// refuseTLS lists the files of the server's own certificate that cannot be read. Whether they fit shows when they are loaded.
+func refuseTLS(v *OwnConfig) (list []refusal) {
+	if v.TLSTestModeEnable || strings.EqualFold(v.TLSServerMode, "disabled") {
+		return nil
+	}
+	for _, f := range []struct{ key, file string }{{"tls.server.keyPath", v.TLSServerKeyPath}, {"tls.server.certPath", v.TLSServerCertPath}} {
+		why := "tls.test.mode.enable=false needs it"
+		if f.file != "" {
+			file, err := os.Open(f.file)
+			if err == nil {
+				file.Close()
+				continue
+			}
+			why = err.Error()
+		}
+		list = append(list, refusal{key: f.key, value: f.file, why: why, remedy: "Correct it to start the server."})
+	}
+	return list
 }
 
 // startError makes one error of the refusals of a start, a line for each and then what to do; nil if there are none.

@@ -58,19 +58,34 @@ func TestScripts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, "ps"), []byte(fake), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	shut := func(name string) (string, error) {
+		stop := exec.Command("sh", filepath.Join(home, "bin", "mqshutdown"), name)
+		stop.Env = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"))
+		out, err := stop.CombinedOutput()
+		return string(out), err
+	}
 	for _, s := range []struct {
 		name    string
 		process *scripted
 	}{{"broker", b}, {"namesrv", ns}} {
-		stop := exec.Command("sh", filepath.Join(home, "bin", "mqshutdown"), s.name)
-		stop.Env = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"))
-		out, err := stop.CombinedOutput()
+		out, err := shut(s.name)
 		want := fmt.Sprintf("The mq%[1]s(%[2]d) is running...\nSend shutdown request to mq%[1]s(%[2]d) OK\n", s.name, s.process.cmd.Process.Pid)
-		if err != nil || string(out) != want {
+		if err != nil || out != want {
 			t.Errorf("mqshutdown %s: %v\n%s", s.name, err, out)
 		}
 		if err := <-s.process.ended; err != nil {
 			t.Errorf("mq%s ends with %v\n%s", s.name, err, &s.process.out)
+		}
+	}
+	fake = "#!/bin/sh\necho ' 7 /usr/bin/java -Xmx1g org.apache.rocketmq.broker.BrokerStartup -c y'\n"
+	if err := os.WriteFile(filepath.Join(path, "ps"), []byte(fake), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"broker": "A Java broker is running (7): stop it with its own mqshutdown.\n", "namesrv": "No mqnamesrv running.\n",
+	} {
+		if out, err := shut(name); err == nil || out != want {
+			t.Errorf("mqshutdown %s: %v\n%s", name, err, out)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestStoreTools(t *testing.T) {
 		}
 	}
 	step("check "+dir, exitFailed, "NO: take over", "a running broker has it open")
-	step("repair --rebuild-queues "+dir, exitFailed, "already started", "(stop the server that uses this store, or")
+	step("repair --rebuild-queues "+dir, exitFailed, "already started", "(stop the server that uses this store)")
 
 	server.stop()
 	server.wait(t)

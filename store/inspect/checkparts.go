@@ -111,6 +111,7 @@ func (c *checker) users(dir, json string) {
 // access looks whether this user may read and write everything.
 func (c *checker) access() error {
 	var denied []string
+	readOnly := false
 	for _, root := range append([]string{c.t.Dir}, c.t.CommitLogDirs...) {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -120,8 +121,12 @@ func (c *checker) access() error {
 			if d != nil && d.IsDir() {
 				mode |= unix.X_OK
 			}
-			if err != nil || unix.Access(path, mode) != nil {
-				denied = append(denied, c.t.rel(path))
+			if err == nil {
+				err = unix.Access(path, mode)
+			}
+			if err != nil {
+				readOnly = readOnly || errors.Is(err, unix.EROFS)
+				denied = append(denied, path)
 				if d != nil && d.IsDir() {
 					return fs.SkipDir
 				}
@@ -132,7 +137,10 @@ func (c *checker) access() error {
 			return err
 		}
 	}
-	if len(denied) > 0 {
+	switch {
+	case readOnly:
+		c.no("the file system is read-only: %s", list(denied))
+	case len(denied) > 0:
 		c.no("this user (%d) may not read and write %s: run as the user of the old broker, or change the owner", os.Getuid(), list(denied))
 	}
 	return nil
