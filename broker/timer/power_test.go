@@ -63,7 +63,7 @@ type powerTest struct {
 
 func (p *powerTest) openAt(dir string) {
 	p.dir, p.cfg.Dir = dir, dir
-	p.disk = powerdisk.New(dir, p.rng)
+	p.disk = powerdisk.New(dir, rand.New(rand.NewPCG(p.rng.Uint64(), 13))) // syncs come from several goroutines
 	if err := p.disk.Take(); err != nil {
 		p.t.Fatal(err)
 	}
@@ -135,13 +135,13 @@ func (p *powerTest) play() {
 func (p *powerTest) fail(n int) {
 	p.failed = false
 	p.runs++
-	to := filepath.Join(p.base, strconv.Itoa(p.runs))
+	to, written := filepath.Join(p.base, strconv.Itoa(p.runs)), p.rng.Float64()
 	p.disk.Arm(n, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.failed, p.promised = true, maps.Clone(p.acked)
 		p.failures = append(p.failures, time.Now())
-		p.disk.WriteBack(p.rng.Float64())
+		p.disk.WriteBack(written)
 		if err := p.disk.Save(to); err != nil {
 			panic(err)
 		}

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -246,7 +248,10 @@ func (d *Disk) eachName(dir string, choose func() bool) error {
 		} else {
 			delete(have, name)
 			if was == dirInode {
-				delete(d.names, filepath.Join(dir, name))
+				gone := filepath.Join(dir, name)
+				maps.DeleteFunc(d.names, func(sub string, _ map[string]uint64) bool {
+					return sub == gone || strings.HasPrefix(sub, gone+"/")
+				})
 			}
 		}
 	}
