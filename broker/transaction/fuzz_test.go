@@ -83,8 +83,9 @@ func FuzzRound(f *testing.F) {
 		for i := range 4 {
 			s.o.Now = func() time.Time { return time.Now().Add(time.Duration(i) * time.Second) }
 			s.check(context.Background(), rules)
+			s.ops.writers.Wait() // what the round noted is in the queue
 		}
-		if op := s.progress(opTopic); op != 1 {
+		if op := s.progress(opTopic); op < 1 {
 			t.Errorf("op queue settled up to %d", op)
 		}
 		// A message from the future, or one with a time of its own, may rest.
