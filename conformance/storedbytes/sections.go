@@ -89,7 +89,7 @@ func recordedSteps(file string) (Section, error) {
 		return Section{}, err
 	}
 	steps, err := replay.Load(bytes.NewReader(clock.ReplaceAll(text.Bytes(), []byte(born))))
-	return Section{strings.TrimSuffix(baseName(file), ".jsonl.gz"), true, func(p *Player) error { return p.steps(steps) }}, err
+	return Section{strings.TrimSuffix(baseName(file), ".jsonl.gz"), false, func(p *Player) error { return p.steps(steps) }}, err
 }
 
 func baseName(file string) string { return file[strings.LastIndexByte(file, os.PathSeparator)+1:] }

@@ -17,6 +17,7 @@ import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.MessageSelector;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
+import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageQueue;
 
 /** What a consumer group does together and over time. */
@@ -181,12 +182,12 @@ final class GroupCases {
     /**
      * The broker is stopped and started while messages are sent and consumed. The sender repeats what was not
      * accepted; what was accepted must arrive. The cases that do this run side by side, so each sees the other's
-     * restart too, at any moment.
+     * restart too, at any moment. Messages are sent in batches of a size, or one by one.
      */
-    static void acrossRestart(Run r, String how) throws Exception {
+    static void acrossRestart(Run r, String how, int batch) throws Exception {
         r.ledger.allowDups();
         DefaultMQProducer p = r.producer();
-        sendStubbornly(r, p, "before", 50);
+        sendStubbornly(r, p, "before", 50, batch);
         r.push(r::receive);
         r.await();
         CompletableFuture<Void> restarted = CompletableFuture.runAsync(() -> {
@@ -196,19 +197,22 @@ final class GroupCases {
                 throw new IllegalStateException(e);
             }
         });
-        sendStubbornly(r, p, "during", 100);
+        sendStubbornly(r, p, "during", 100, batch);
         restarted.get(Math.max(1, r.secondsLeft()), TimeUnit.SECONDS);
-        sendStubbornly(r, p, "after", 50);
+        sendStubbornly(r, p, "after", 50, batch);
         r.await();
     }
 
-    /** Sends n messages at a slow pace, each until the broker accepts it. */
-    private static void sendStubbornly(Run r, DefaultMQProducer p, String prefix, int n) throws Exception {
-        for (int i = 0; i < n; i++) {
-            String body = prefix + "/" + i;
+    /** Sends n messages at a slow pace, each batch of them until the broker accepts it. */
+    private static void sendStubbornly(Run r, DefaultMQProducer p, String prefix, int n, int batch) throws Exception {
+        for (int i = 0; i < n; i += batch) {
+            List<Message> messages = new ArrayList<>();
+            for (int k = i; k < i + batch; k++) {
+                messages.add(r.message(prefix + "/" + k));
+            }
             for (boolean accepted = false; !accepted;) {
                 try {
-                    Run.ok(p.send(r.message(body)));
+                    Run.ok(batch == 1 ? p.send(messages.get(0)) : p.send(messages));
                     accepted = true;
                 } catch (Exception e) {
                     if (r.secondsLeft() <= 0) {
@@ -217,8 +221,8 @@ final class GroupCases {
                     Thread.sleep(100);
                 }
             }
-            r.ledger.send(body);
-            Thread.sleep(10);
+            messages.forEach(m -> r.ledger.send(Run.body(m)));
+            Thread.sleep(10 * batch);
         }
     }
 }

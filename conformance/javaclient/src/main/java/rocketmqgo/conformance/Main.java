@@ -120,8 +120,8 @@ public final class Main {
         all.add(new Case("unit-mode", AdminCases::unitMode));
         all.add(new Case("light-queue", AdminCases::lightQueue));
         all.addAll(Line.cases());
-        all.add(new Case("broker-restart", r -> GroupCases.acrossRestart(r, "term"), "term"));
-        all.add(new Case("broker-kill", r -> GroupCases.acrossRestart(r, "kill"), "kill"));
+        all.add(new Case("broker-restart", r -> GroupCases.acrossRestart(r, "term", 1), "term"));
+        all.add(new Case("broker-kill", r -> GroupCases.acrossRestart(r, "kill", 1), "kill"));
         return all;
     }
 

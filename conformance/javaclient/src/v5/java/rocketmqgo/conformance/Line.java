@@ -4,6 +4,7 @@
 package rocketmqgo.conformance;
 
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -51,7 +52,8 @@ final class Line {
     }
 
     static List<Main.Case> cases() {
-        return List.of(new Main.Case("compaction", Line::compaction), new Main.Case("timer", Line::timer), new Main.Case("recall", Line::recall), new Main.Case("pop", Line::pop));
+        return List.of(new Main.Case("compaction", Line::compaction), new Main.Case("batch-queue", Line::batchQueue),
+            new Main.Case("batch-kill", Line::batchKill, "kill"), new Main.Case("timer", Line::timer), new Main.Case("recall", Line::recall), new Main.Case("pop", Line::pop));
     }
 
     /** Messages with a time of their own come at it, given as a delay or as a moment, in seconds or milliseconds. */
@@ -113,10 +115,7 @@ final class Line {
      */
     static void compaction(Run r) throws Exception {
         DefaultMQProducer p = r.producer();
-        String broker = AdminCases.broker(Run.ok(p.send(new Message(r.topic("probe"), new byte[] {1}))));
-        TopicConfig config = new TopicConfig(r.topic(), 1, 1);
-        config.setAttributes(Map.of("+cleanup.policy", "COMPACTION"));
-        AdminCases.api(p).createTopic(broker, "TBW102", config, 3000);
+        topicWith(r, p, "+cleanup.policy", "COMPACTION");
         try {
             p.send(r.message("no key"));
             throw new Main.Unsupported("a message without key was taken");
@@ -163,6 +162,102 @@ final class Line {
         }
         newest.values().stream().filter(found::contains).forEach(r.ledger::receive);
         r.await();
+    }
+
+    /** Makes the case's topic, of one queue, with an attribute; returns the broker's address. */
+    private static String topicWith(Run r, DefaultMQProducer p, String attribute, String value) throws Exception {
+        String broker = AdminCases.broker(Run.ok(p.send(new Message(r.topic("probe"), new byte[] {1}))));
+        TopicConfig config = new TopicConfig(r.topic(), 1, 1);
+        config.setAttributes(Map.of(attribute, value));
+        AdminCases.api(p).createTopic(broker, "TBW102", config, 3000);
+        return broker;
+    }
+
+    /** Sends a batch to the case's topic, of batch queues. */
+    private static SendResult sendBatch(Run r, DefaultMQProducer p, String prefix, int n) throws Exception {
+        List<Message> messages = new ArrayList<>();
+        for (int i = 0; i < n; i++) {
+            messages.add(r.message(prefix + "/" + i));
+        }
+        SendResult res = Run.ok(p.send(messages));
+        if (res.getOffsetMsgId().contains(",")) {
+            throw new Main.Unsupported("a batch was stored as single messages");
+        }
+        return res;
+    }
+
+    /**
+     * A topic with batch queues keeps a batch as one, which counts as its messages: the batch of each of them can be pulled
+     * at its offset (the client gives all of the batch), and each is consumed at it. A time leads to the first message of
+     * its batch. A group that is set back gets what was stored from then on again.
+     */
+    static void batchQueue(Run r) throws Exception {
+        r.ledger.allowDups();
+        DefaultMQProducer p = r.producer();
+        String broker = topicWith(r, p, "+queue.type", "BatchCQ");
+        List<String> bodies = new ArrayList<>();
+        long between = 0;
+        MessageQueue mq = null;
+        for (int b = 0; b < 8; b++) {
+            int n = b % 3 == 2 ? 1 : 10; // some messages come alone
+            boolean again = b >= 4;
+            if (b == 4) {
+                Thread.sleep(100);
+                between = System.currentTimeMillis();
+                Thread.sleep(100);
+            }
+            String prefix = "batch/" + b;
+            SendResult res = n == 1 ? Run.ok(p.send(r.message(prefix + "/0"))) : sendBatch(r, p, prefix, n);
+            mq = res.getMessageQueue();
+            if (res.getQueueOffset() != bodies.size()) {
+                r.ledger.fault("%s is stored at %d, not at %d", prefix, res.getQueueOffset(), bodies.size());
+            }
+            for (int i = 0; i < n; i++) {
+                String body = prefix + "/" + i;
+                bodies.add(body);
+                r.ledger.send(again ? new String[] {body, "again:" + body} : new String[] {body});
+            }
+        }
+        DefaultMQPullConsumer c = r.configure(new DefaultMQPullConsumer(r.group("puller")));
+        c.start();
+        r.onClose(c::shutdown);
+        c.fetchSubscribeMessageQueues(r.topic());
+        MessageQueue queue = mq;
+        Run.until("all messages are in the queue", () -> c.maxOffset(queue) == bodies.size());
+        for (int i = 0; i < bodies.size(); i++) {
+            long offset = i;
+            PullResult res = c.pull(mq, "*", offset, 1 + i % 7);
+            if (res.getPullStatus() != PullStatus.FOUND || res.getMsgFoundList().stream()
+                .noneMatch(m -> m.getQueueOffset() == offset && Run.body(m).equals(bodies.get((int) offset)))) {
+                r.ledger.fault("pulled at %d: %s", i, res);
+            }
+        }
+        if (c.minOffset(mq) != 0 || c.searchOffset(mq, 0) != 0 || c.searchOffset(mq, between) != 31) {
+            r.ledger.fault("begins at %d, the middle of time is at %d", c.minOffset(mq), c.searchOffset(mq, between));
+        }
+        Map<String, Integer> times = new ConcurrentHashMap<>();
+        r.push(m -> {
+            String body = Run.body(m);
+            if (!body.equals(bodies.get((int) m.getQueueOffset()))) {
+                r.ledger.fault("%s comes from offset %d", body, m.getQueueOffset());
+            }
+            r.ledger.receive(times.merge(body, 1, Integer::sum) == 1 ? body : "again:" + body);
+            return true;
+        });
+        Run.until("all messages are consumed", () -> times.size() == bodies.size());
+        AdminCases.api(p).invokeBrokerToResetOffset(broker, r.topic(), r.group(), between, true, 5000);
+        r.await();
+    }
+
+    /** No batch of an acknowledged send is lost, in part or as a whole, when the broker is killed. */
+    static void batchKill(Run r) throws Exception {
+        DefaultMQProducer p = r.producer();
+        topicWith(r, p, "+queue.type", "BatchCQ");
+        sendBatch(r, p, "first", 3);
+        for (int i = 0; i < 3; i++) {
+            r.ledger.send("first/" + i);
+        }
+        GroupCases.acrossRestart(r, "kill", 5);
     }
 
     /**
