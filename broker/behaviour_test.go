@@ -26,6 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var recorded = []rocketmqtest.Option{
 	rocketmqtest.WithConfig("transactionCheckInterval", "3000"),
 	rocketmqtest.WithConfig("transactionTimeOut", "3000"),
+	rocketmqtest.WithConfig("enablePropertyFilter", "false"),
 }
 
 // What a Java broker of 5.3.3 answered, step by step, is what this broker answers, against one broker for all files.

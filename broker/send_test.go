@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rocketmq-go/admin/client"
+	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/rocketmqtest"
 )
 
@@ -50,6 +51,35 @@ func TestSyncFlush(t *testing.T) {
 	mq.RestartBroker()
 	if max, err := c.MaxOffset(t.Context(), "T", queue); err != nil || max != 161 {
 		t.Errorf("%d messages after a restart, %v", max, err)
+	}
+}
+
+// What servers of both releases were recorded to do: the answer to a send names the message's unique key or does not, and
+// the topic of half messages is there from the start or from the first round of checks on.
+func TestReleases(t *testing.T) {
+	for _, release := range releases {
+		synctest.Test(t, func(t *testing.T) {
+			mq := rocketmqtest.Start(t, rocketmqtest.WithPipe(), rocketmqtest.WithConfig("compatVersion", release))
+			c := client.New(client.Options{Namesrv: []string{mq.NamesrvAddr}, Dial: mq.Dial})
+			defer c.Close()
+			is5 := release == "5.3.3"
+			answer := call(t, c, mq, request(protocol.ReqSendMessageV2, &protocol.SendMessageRequestHeaderV2{
+				A: protocol.Some("g"), B: protocol.Some("T"), C: protocol.Some("TBW102"), D: protocol.Some(int32(4)),
+				E: protocol.Some(int32(0)), F: protocol.Some(int32(0)), G: protocol.Some(int64(1)), H: protocol.Some(int32(0)),
+				I: protocol.Some("UNIQ_KEY\x01KEY"),
+			}, []byte("x")))
+			if id, ok := answer.Fields.Get("transactionId"); answer.Code != protocol.RespSuccess || ok != is5 || ok && id != "KEY" {
+				t.Errorf("%s: %d %s, transaction id %q", release, answer.Code, answer.Remark.V, id)
+			}
+			half := request(protocol.ReqGetTopicStatsInfo, &protocol.GetTopicStatsInfoRequestHeader{Topic: protocol.Some("RMQ_SYS_TRANS_HALF_TOPIC")}, nil)
+			if code := call(t, c, mq, half).Code; (code == protocol.RespSuccess) != is5 {
+				t.Errorf("%s: the topic of half messages at the start: %d", release, code)
+			}
+			time.Sleep(61 * time.Second)
+			if code := call(t, c, mq, half).Code; code != protocol.RespSuccess {
+				t.Errorf("%s: the topic of half messages after a minute: %d", release, code)
+			}
+		})
 	}
 }
 

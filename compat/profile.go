@@ -32,6 +32,8 @@ type Profile struct {
 	LockedRetryIsDead bool
 	// DeadAtOnce: what comes too often to a retry topic is a dead letter without the delay that it asks for.
 	DeadAtOnce bool
+	// TransactionIDs: answers to sends name the message's unique key as the id of a transaction.
+	TransactionIDs bool
 	// KeepWait: the property WAIT is written into the log.
 	KeepWait bool
 	// Transactions5: half messages name their transaction and are counted, their ends are noted in batches, a commit that
@@ -81,7 +83,7 @@ func For(release string) *Profile {
 		Release: Release533, Version: mqversion.V5_3_3, InvalidParameter: 29,
 		FAQ:         "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
 		OrderTopics: true, BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
-		ServerReset: true, LockedRetryIsDead: true, DeadAtOnce: true, KeepWait: true, Transactions5: true, Timers: true,
+		ServerReset: true, LockedRetryIsDead: true, DeadAtOnce: true, TransactionIDs: true, KeepWait: true, Transactions5: true, Timers: true,
 		FirstNeedsAll: true, StateVersions: true, TopicsReturn: true, ActingMasters: true, QueryKeepsAlive: true,
 	}
 }

@@ -4,6 +4,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -113,6 +114,6 @@ func (c *Client) send(ctx context.Context, code int32, m *Message, body []byte, 
 	}
 	q.ID = h.QueueID.V
 	return &Sent{
-		Queue: q, QueueOffset: h.QueueOffset.V, OffsetID: h.MsgID.V, UniqueKey: h.TransactionID.V, Code: answer.Code,
+		Queue: q, QueueOffset: h.QueueOffset.V, OffsetID: h.MsgID.V, UniqueKey: cmp.Or(h.TransactionID.V, m.Properties[message.PropUniqKey]), Code: answer.Code,
 	}, nil
 }

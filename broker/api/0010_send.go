@@ -324,7 +324,7 @@ func (o *send) reply() *protocol.Response {
 		QueueID:     protocol.Some(o.queueID),
 		QueueOffset: protocol.Some(o.result.QueueOffset),
 	}
-	if e.UniqKey != "" {
+	if e.UniqKey != "" && o.s.profile.TransactionIDs {
 		o.answer.TransactionID = protocol.Some(e.UniqKey)
 	}
 	if e.InnerBatch {

@@ -28,7 +28,7 @@ const (
 // reserved are system topics whether or not they exist.
 var reserved = []string{
 	AutoCreateTopic, ScheduleTopic, benchmarkTopic, TransHalfTopic, TraceTopic, TransOpHalfTopic, TransCheckMaxTime,
-	selfTestTopic, offsetMovedEvent, checkpointTopic,
+	selfTestTopic, offsetMovedEvent, checkpointTopic, // 4.9 does not know the last one
 }
 
 // notSendable are the topics that no client may send to.
@@ -101,7 +101,9 @@ func (t *Table) specs() []spec {
 // addSystem makes the broker's own topics that are not in the file. They reach the file with the next change.
 func (t *Table) addSystem() {
 	for _, name := range reserved {
-		t.system[name] = true
+		if name != checkpointTopic || !t.o.Compat49 {
+			t.system[name] = true
+		}
 	}
 	for _, s := range t.specs() {
 		if s.absent || s.name == "" {

@@ -119,6 +119,8 @@ func TestFreshTopics(t *testing.T) {
 	}
 	if old := newTable(t, Options{Compat49: true}); old.Get(TransHalfTopic) != nil || old.Get(TimerTopic) != nil {
 		t.Error("4.9 has no such topics at start")
+	} else if old.IsSystem("CHECKPOINT_TOPIC") || slices.Contains(old.System(), "CHECKPOINT_TOPIC") {
+		t.Error("4.9 does not know CHECKPOINT_TOPIC")
 	}
 }
 
