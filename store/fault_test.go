@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"rocketmq-go/store/segment"
 )
 
@@ -89,6 +91,39 @@ func TestShortenedFiles(t *testing.T) {
 				again.Close()
 			}
 		})
+	}
+}
+
+// A mapping whose file is gone is noticed before somebody else reads it.
+func TestReadable(t *testing.T) {
+	s := openTest(t, testConfig(t.TempDir()))
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(3 * 4096); err != nil {
+		t.Fatal(err)
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, 3*4096, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(b) //nolint:errcheck // the test is over
+	for _, c := range []struct {
+		size int64
+		b    []byte
+		want bool
+	}{
+		{3 * 4096, b, true}, {3 * 4096, nil, true}, {2 * 4096, b, false}, {2 * 4096, b[100 : 2*4096+1], false},
+		{2 * 4096, b[:2*4096], true}, {0, b[:1], false},
+	} {
+		if err := f.Truncate(c.size); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.readable(c.b); got != c.want {
+			t.Errorf("%d bytes of a file of %d: %v", len(c.b), c.size, got)
+		}
 	}
 }
 
