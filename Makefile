@@ -29,7 +29,8 @@ lint:
 	$(GO) tool staticcheck ./...
 	@out=$$($(GO) tool gofumpt -l .); if [ -n "$$out" ]; then echo "gofumpt:"; echo "$$out"; exit 1; fi
 
-golden: ## the full recordings of the real system (GOLDEN=folder)
+golden: ## the full recordings of the real system (GOLDEN=folder), judged by Java's own store code
+	for release in v4 v5; do $(GOLDEN)/../peer/store-tools/run.sh $$release build || exit 1; done
 	ROCKETMQ_GOLDEN=$(GOLDEN) $(GO) test -tags golden -run Golden -timeout 30m ./...
 
 power: ## thousands of power failures (POWER_ROUNDS) on a simulated disk, and 100,000 queues
