@@ -149,9 +149,11 @@ final class PullCases {
         c.start();
         Collection<MessageQueue> queues = c.fetchMessageQueues(r.topic());
         c.assign(queues);
+        c.pause(queues); // a client of 4.9 hands out what it has pulled before it seeks
         for (MessageQueue mq : queues) {
             c.seekToBegin(mq);
         }
+        c.resume(queues);
         Map<MessageQueue, Map<Long, Long>> times = new HashMap<>();
         pollAll(r, c, m -> times.computeIfAbsent(new MessageQueue(r.topic(), m.getBrokerName(), m.getQueueId()), k -> new HashMap<>())
             .put(m.getQueueOffset(), m.getStoreTimestamp()));
