@@ -115,8 +115,12 @@ func TestReadable(t *testing.T) {
 		b    []byte
 		want bool
 	}{
-		{3 * 4096, b, true}, {3 * 4096, nil, true}, {2 * 4096, b, false}, {2 * 4096, b[100 : 2*4096+1], false},
-		{2 * 4096, b[:2*4096], true}, {0, b[:1], false},
+		{3 * 4096, b, true},
+		{3 * 4096, nil, true},
+		{2 * 4096, b, false},
+		{2 * 4096, b[100 : 2*4096+1], false},
+		{2 * 4096, b[:2*4096], true},
+		{0, b[:1], false},
 	} {
 		if err := f.Truncate(c.size); err != nil {
 			t.Fatal(err)
