@@ -69,18 +69,12 @@ type powerFailure struct {
 }
 
 func TestPowerFailures(t *testing.T) {
-	rounds, first := 80, uint64(1)
+	rounds := 150
 	if testing.Short() {
 		rounds = 20
 	}
-	if n, err := strconv.Atoi(os.Getenv("ROCKETMQ_POWER_ROUNDS")); err == nil {
-		rounds = n
-	}
-	if n, err := strconv.ParseUint(os.Getenv("ROCKETMQ_POWER_SEED"), 10, 64); err == nil {
-		first = n
-	}
 	failures := 0
-	for seed := first; seed < first+uint64(rounds); seed++ {
+	for seed := range powerdisk.Seeds(rounds) {
 		dir := memoryDir(t)
 		synctest.Test(t, func(t *testing.T) {
 			p := newPowerTest(t, seed, dir)
@@ -93,7 +87,7 @@ func TestPowerFailures(t *testing.T) {
 		}
 		os.RemoveAll(dir)
 	}
-	t.Logf("%d schedules with %d power failures", rounds, failures)
+	t.Logf("%d power failures", failures)
 }
 
 // memoryDir is a directory that is in memory, if there is one: nothing here needs a real disk.

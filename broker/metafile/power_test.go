@@ -19,14 +19,7 @@ import (
 // The power fails at any moment of any write, again and again: what Write has promised is there, or what came after it,
 // and never a text that was not written. ROCKETMQ_POWER_ROUNDS is how many schedules, ROCKETMQ_POWER_SEED the first.
 func TestPowerFailures(t *testing.T) {
-	rounds, first := 60, uint64(1)
-	if n, err := strconv.Atoi(os.Getenv("ROCKETMQ_POWER_ROUNDS")); err == nil {
-		rounds = n
-	}
-	if n, err := strconv.ParseUint(os.Getenv("ROCKETMQ_POWER_SEED"), 10, 64); err == nil {
-		first = n
-	}
-	for seed := first; seed < first+uint64(rounds); seed++ {
+	for seed := range powerdisk.Seeds(60) {
 		base, err := os.MkdirTemp("/dev/shm", "power") // nothing here needs a real disk
 		if err != nil {
 			base = t.TempDir()

@@ -22,14 +22,7 @@ import (
 // was acknowledged is delivered, none early, and twice only if it was delivered within the last flush time or so before a
 // failure. ROCKETMQ_POWER_ROUNDS is how many schedules, ROCKETMQ_POWER_SEED the first.
 func TestPowerFailures(t *testing.T) {
-	rounds, first := 5, uint64(1)
-	if n, err := strconv.Atoi(os.Getenv("ROCKETMQ_POWER_ROUNDS")); err == nil {
-		rounds = n
-	}
-	if n, err := strconv.ParseUint(os.Getenv("ROCKETMQ_POWER_SEED"), 10, 64); err == nil {
-		first = n
-	}
-	for seed := first; seed < first+uint64(rounds); seed++ {
+	for seed := range powerdisk.Seeds(5) {
 		base, err := os.MkdirTemp("/dev/shm", "power") // nothing here needs a real disk
 		if err != nil {
 			base = t.TempDir()
