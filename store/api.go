@@ -91,7 +91,25 @@ type Config struct {
 	// one that calls Dispatch. It must be quick.
 	Arrived func(a Arrival)
 
+	// Slave makes the log a copy of a master's: Put refuses everything, AppendLog appends.
+	Slave bool
+	// Replication knows the slaves of this store; nil: there are none.
+	Replication Replication
+	// SlaveTimeout is how long a Put waits for slaves; asked in each that does. nil: 3 s (slaveTimeout).
+	SlaveTimeout func() time.Duration
+
 	disk segment.Disk // nil: the operating system's; tests have their own
+}
+
+// Replication is what a store asks of the slaves that copy its log. Store.Acknowledged has to be called when Acked changes.
+type Replication interface {
+	// Appended is called when there is more to copy. It must be quick.
+	Appended()
+	// Need is how many slaves must have the log up to end before the sender of the message there is answered. Another status
+	// than PutOK is his answer at once; the message stays.
+	Need(end int64) (slaves int, status PutStatus)
+	// Acked is the place up to which at least so many slaves have the log.
+	Acked(slaves int) int64
 }
 
 // Arrival is a message that can now be read from a queue. Properties is a view, valid during the call.

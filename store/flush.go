@@ -19,31 +19,21 @@ type flusher struct {
 	done    sync.WaitGroup
 	isDirty atomic.Bool // async: the flusher knows that there is something
 
-	mu       sync.Mutex
-	waiters  []waiter
-	watchdog *time.Timer // for the oldest waiter; nil until one waited
+	waiting waitlist // with SyncFlush
 
-	ready  []waiter // scratch of the flusher's goroutine
-	bad    error    // the last flush failed
-	noted  mark     // the end of the log when a flush began
+	bad    error // the last flush failed
+	noted  mark  // the end of the log when a flush began
 	toDisk func(leastPages int) error
 }
 
 // slowFlush is how long a write to disk must take to be worth a line.
 const slowFlush = time.Second
 
-// waiter is a put that is answered when the log is on disk up to end.
-type waiter struct {
-	end      int64
-	deadline time.Time
-	res      PutResult
-	done     func(PutResult)
-}
-
 func (f *flusher) init(s *Store) {
 	f.s = s
 	f.signal = make(chan struct{}, 1)
 	f.quit = make(chan struct{})
+	f.waiting.late = FlushDiskTimeout
 }
 
 func (f *flusher) wake() {
@@ -67,76 +57,16 @@ func (f *flusher) await(res PutResult, wait bool, done func(PutResult)) {
 		done(res)
 		return
 	}
-	deadline := time.Now().Add(f.s.cfg.SyncFlushTimeout)
-	f.mu.Lock()
-	f.waiters = append(f.waiters, waiter{res.PhyOffset + int64(res.Size), deadline, res, done})
-	if len(f.waiters) == 1 {
-		f.arm(deadline)
-	}
-	f.mu.Unlock()
+	f.waiting.add(waiter{
+		end: res.PhyOffset + int64(res.Size), deadline: time.Now().Add(f.s.cfg.SyncFlushTimeout), res: res, done: done,
+	})
 	f.wake()
-}
-
-// arm starts the watchdog; f.mu is held.
-func (f *flusher) arm(deadline time.Time) {
-	d := time.Until(deadline)
-	if f.watchdog == nil {
-		f.watchdog = time.AfterFunc(d, f.expire)
-		return
-	}
-	f.watchdog.Reset(d)
-}
-
-// expire answers those who waited too long: a device that hangs must not hold senders for ever.
-func (f *flusher) expire() {
-	now := time.Now()
-	var late []waiter
-	f.mu.Lock()
-	rest := f.waiters[:0]
-	for _, w := range f.waiters {
-		if w.deadline.After(now) {
-			rest = append(rest, w)
-		} else {
-			late = append(late, w)
-		}
-	}
-	clear(f.waiters[len(rest):])
-	f.waiters = rest
-	if len(rest) > 0 {
-		f.arm(rest[0].deadline)
-	}
-	f.mu.Unlock()
-	for _, w := range late {
-		w.res.Status = FlushDiskTimeout
-		w.done(w.res)
-	}
 }
 
 // complete answers everybody whose message is on disk, or all with a failure.
 func (f *flusher) complete(flushed int64, failed bool) {
-	f.mu.Lock()
-	rest := f.waiters[:0]
-	for _, w := range f.waiters {
-		if w.end <= flushed || failed {
-			f.ready = append(f.ready, w)
-		} else {
-			rest = append(rest, w)
-		}
-	}
-	clear(f.waiters[len(rest):])
-	f.waiters = rest
-	if len(rest) == 0 && f.watchdog != nil {
-		f.watchdog.Stop()
-	}
-	f.mu.Unlock()
-	for _, w := range f.ready {
-		if w.end > flushed {
-			w.res.Status = FlushDiskTimeout
-		}
-		w.done(w.res)
-	}
-	clear(f.ready)
-	f.ready = f.ready[:0]
+	onDisk := func(w *waiter) bool { return w.end <= flushed }
+	f.waiting.complete(func(w *waiter) bool { return failed || onDisk(w) }, onDisk)
 }
 
 func (f *flusher) run() {

@@ -32,7 +32,7 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		return
 	}
 	var known message.Known
-	if s.cfg.SyncFlush || bytes.Contains(m.Properties, innerPrefix) {
+	if s.waits() || bytes.Contains(m.Properties, innerPrefix) {
 		known = message.ScanKnown(m.Properties)
 	}
 	if len(m.Properties) > message.MaxProperties {
@@ -89,7 +89,7 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 // admit makes the checks that need no lock.
 func (s *Store) admit(m *message.Message) PutStatus {
 	switch {
-	case s.stuck.Load() || s.cleaner.disk.refuses():
+	case s.stuck.Load() || s.cleaner.disk.refuses() || s.cfg.Slave:
 		return ServiceNotAvailable
 	case m.Body == nil || len(m.Body) > int(s.cfg.MaxMessageSize):
 		return MessageIllegal
@@ -303,6 +303,9 @@ func (s *Store) note(e entry) {
 // appended tells everybody who has to know, and answers when the sender may have the answer.
 func (s *Store) appended(m *message.Message, res PutResult, wait bool, done func(PutResult)) {
 	s.setFailing(nil)
+	if s.cfg.Replication != nil {
+		done = s.replicate(res, wait, done)
+	}
 	if s.cfg.SyncFlush {
 		s.flush.await(res, wait, done)
 		return

@@ -71,10 +71,11 @@ type Store struct {
 
 	writable []string // directories of the log that take new files
 
-	dispatch dispatcher
-	flush    flusher
-	upkeep   upkeep
-	cleaner  cleaner
+	dispatch    dispatcher
+	flush       flusher
+	replicating waitlist // puts that wait for slaves
+	upkeep      upkeep
+	cleaner     cleaner
 }
 
 var _ API = (*Store)(nil)
@@ -188,6 +189,7 @@ func newStore(cfg Config) (*Store, error) {
 	s.memory = physicalMemory()
 	s.dispatch.init(s)
 	s.flush.init(s)
+	s.replicating.late = FlushSlaveTimeout
 	s.upkeep.init(s)
 	s.cleaner.init(s)
 	if err := s.open(); err != nil {
@@ -312,6 +314,7 @@ func (s *Store) Close() error {
 	}
 	s.cleaner.stop()
 	err := s.flush.stop()
+	s.replicating.complete(func(*waiter) bool { return true }, func(*waiter) bool { return false })
 	s.dispatch.stop()
 	err = errors.Join(err, s.upkeep.stop())
 	clean := err == nil && s.DispatchBehind() == 0
