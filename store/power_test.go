@@ -44,6 +44,8 @@ type powerTest struct {
 	clockBack bool
 	failed    *powerFailure
 	did       []string
+
+	master *powerTest // whose log this store copies; nil: it is not a slave's
 }
 
 // stored is a message that was put.
@@ -252,6 +254,8 @@ func (p *powerTest) close() error {
 // operate does something at random.
 func (p *powerTest) operate() {
 	switch n := p.rng.IntN(100); {
+	case n < 55 && p.master != nil:
+		p.copyOne()
 	case n < 55:
 		p.put()
 	case n < 70:
@@ -278,7 +282,7 @@ func (p *powerTest) operate() {
 		p.s.cleaner.follow()
 		p.full = false
 		p.s.cleaner.disk.look(&r)
-	case n < 96:
+	case n < 96 && p.master == nil:
 		topic := p.topic()
 		p.step("delete %s", topic)
 		p.deleting[topic] = p.s.cl.End()
