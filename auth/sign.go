@@ -47,17 +47,24 @@ func (c *Credentials) Sign(cmd *protocol.Command) {
 
 // Signed tells whether a request bears the signature of the secret key. The time it takes says nothing about the key.
 func Signed(cmd *protocol.Command, secret string) bool {
+	if cmd.Version <= newestUnsigned {
+		return signed(cmd, secret, uniqueKeyQuery)
+	}
+	return signed(cmd, secret, "")
+}
+
+// Signed4 is Signed by the rule of brokers of 4.x: they leave that field out whatever the client's version is. The
+// signatures of newer clients, which they refuse, are taken too.
+func Signed4(cmd *protocol.Command, secret string) bool {
+	return signed(cmd, secret, uniqueKeyQuery) || signed(cmd, secret, "")
+}
+
+// signed leaves out the field left, if that is not empty.
+func signed(cmd *protocol.Command, secret, left string) bool {
 	text, _ := cmd.Fields.Get(SignatureField)
 	// Strict: what Sign prints and nothing that merely decodes to the same.
 	got, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil {
-		return false
-	}
-	left := ""
-	if cmd.Version <= newestUnsigned {
-		left = uniqueKeyQuery
-	}
-	return hmac.Equal(got, digest(cmd, secret, left).Sum(nil))
+	return err == nil && hmac.Equal(got, digest(cmd, secret, left).Sum(nil))
 }
 
 // digest is over everything but the signature and the field left, if that is not empty.

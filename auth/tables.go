@@ -173,6 +173,42 @@ func (t *Tables) CreateUser(name string, info *protocol.UserInfo, bySuper bool) 
 	return t.changeUsers(func(users map[string]*User) { users[u.Name] = u.own() })
 }
 
+// Import is a user from elsewhere, with what they may do.
+type Import struct {
+	User     protocol.UserInfo
+	Policies []protocol.PolicyInfo
+}
+
+// Import makes those of the users who are not there yet, all of them or none. It returns their names.
+func (t *Tables) Import(list []Import) (made []string, err error) {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	users, acls := maps.Clone(t.users), maps.Clone(t.acls)
+	for i := range list {
+		u := &User{Name: list[i].User.Username}
+		if users[u.Name] != nil {
+			continue
+		}
+		u.apply(&list[i].User)
+		a, err := parsePolicies(list[i].Policies)
+		if err != nil {
+			return nil, fmt.Errorf("user %s: %w", u.Name, err)
+		}
+		if users[u.Name] = u; len(a.Policies) > 0 {
+			acls[u.Name] = a
+		}
+		made = append(made, u.Name)
+	}
+	if made == nil {
+		return nil, nil
+	}
+	// The users last: an Acl without its user lets nobody in, and they are all made anew after a crash.
+	if err := t.saveAcls(acls); err != nil {
+		return nil, err
+	}
+	return made, t.saveUsers(users)
+}
+
 // own has no memory of a request.
 func (u *User) own() *User {
 	u.Password = strings.Clone(u.Password)

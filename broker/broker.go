@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"rocketmq-go/auth"
+	"rocketmq-go/auth/plain"
 	"rocketmq-go/broker/api"
 	"rocketmq-go/broker/assignment"
 	"rocketmq-go/broker/client"
@@ -95,6 +96,7 @@ type Broker struct {
 	locks        *lock.Table
 	stats        *stats.Table
 	users        *auth.Tables
+	plain        *plain.Files // nil unless aclEnable
 	requests     observe.Requests
 	flushes      *metric.Histogram
 	store        *store.Store
@@ -159,6 +161,9 @@ func (b *Broker) open() error {
 	if err := b.openUsers(); err != nil {
 		return err
 	}
+	if err := b.openPlain(); err != nil {
+		return err
+	}
 	sign, err := b.signer()
 	if err != nil {
 		return err
@@ -218,7 +223,7 @@ func (b *Broker) open() error {
 		Config: b.cfg, Profile: b.profile, Store: served, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Broadcast: b.broadcast, Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
 		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
-		Assignment: b.assignment, Users: b.users, Mappings: b.mappings, CallBroker: b.peers().call, StoreHost: b.storeHost,
+		Assignment: b.assignment, Users: b.users, Plain: b.plain, Mappings: b.mappings, CallBroker: b.peers().call, StoreHost: b.storeHost,
 		Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {

@@ -39,7 +39,7 @@ func (b *Broker) Start(ctx context.Context) error {
 	b.services, running = errgroup.WithContext(running)
 	for _, run := range []func(context.Context) error{
 		b.offsets.Run, b.broadcast.Run, b.consumers.Run, b.producers.Run, b.filters.Run, b.stats.Run, b.table.Holder.Run,
-		b.schedule.Run, b.transactions.Run, b.runTimers, b.runCompaction, b.runProtection,
+		b.schedule.Run, b.transactions.Run, b.runTimers, b.runCompaction, b.runProtection, b.runPlain,
 	} {
 		b.services.Go(func() error {
 			err := run(running)

@@ -4,11 +4,13 @@
 package broker
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 
 	"rocketmq-go/auth"
+	"rocketmq-go/auth/plain"
 	"rocketmq-go/remoting/protocol"
 )
 
@@ -32,6 +34,38 @@ func (b *Broker) openUsers() error {
 	}
 	b.log.Info("the first user is made", "user", first.Username)
 	return b.users.CreateUser(first.Username, &protocol.UserInfo{Password: first.Password, UserType: "Super"}, true)
+}
+
+// openPlain reads the access rules of 4.x, to enforce them, or to make users of them, or both.
+func (b *Broker) openPlain() error {
+	v := b.values()
+	if !v.AclEnable && !v.Auth.MigrateAuthFromV1Enabled {
+		return nil
+	}
+	files, err := plain.Open(plain.Options{Default: v.PlainACLFile(), Dir: v.PlainACLDir(), Now: b.o.Now, Log: b.log})
+	if err != nil {
+		return fmt.Errorf("access rules: %w", err)
+	}
+	if v.AclEnable {
+		b.plain = files
+	}
+	if !v.Auth.MigrateAuthFromV1Enabled {
+		return nil
+	}
+	made, err := b.users.Import(files.Users(b.log))
+	if err != nil {
+		return fmt.Errorf("migrateAuthFromV1Enabled=true: %w", err)
+	}
+	b.log.Info("access rules of 4.x are users and permissions now", "new", made)
+	return nil
+}
+
+// runPlain notices changes of the access rules.
+func (b *Broker) runPlain(ctx context.Context) error {
+	if b.plain == nil {
+		return nil
+	}
+	return b.plain.Run(ctx)
 }
 
 // signer signs the broker's own requests to name servers and other brokers; nil: they are not signed.

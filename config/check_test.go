@@ -31,11 +31,12 @@ func TestCheckExplains(t *testing.T) {
 			"  regionId=b              works\n",
 			"\nThe broker starts, but not with all that the file says: correct or remove these 2 keys: brokerNam, fileReservedTime.\n",
 		}},
-		{"refused", "", "aclEnable=true", 1, []string{
-			"  aclEnable=true  refused, see below\n", "The broker does not start with this file: aclEnable=true:",
+		{"access rules", "", "aclEnable=true\nmigrateAuthFromV1Enabled=true", ExitOK, []string{"  aclEnable=true                 works\n"}},
+		{"refused", "", "enableControllerMode=true", 1, []string{
+			"  enableControllerMode=true  refused, see below\n", "The broker does not start with this file: enableControllerMode=true:",
 		}},
-		{"refused twice", "", "aclEnable=true\nstoreType=defaultRocksDB", 1, []string{
-			"  storeType=defaultRocksDB  refused, see below\n", "\nRemove these keys to start the broker.\n",
+		{"refused twice", "", "enableControllerMode=true\nstoreType=defaultRocksDB", 1, []string{
+			"  storeType=defaultRocksDB   refused, see below\n", "\nRemove these keys to start the broker.\n",
 		}},
 		{"a slave without an id", "", "brokerRole=SLAVE", 1, []string{"The broker does not start with this file: Slave's brokerId must be > 0: "}},
 		{"a port out of range", "", "listenPort=99999\nbrokerNam=a", 1, []string{

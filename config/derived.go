@@ -35,6 +35,22 @@ func (v *BrokerValues) MetricsAddress() string {
 	return ""
 }
 
+// PlainACLFile is the file of access rules of 4.x; empty: without ROCKETMQ_HOME there is none.
+func (v *BrokerValues) PlainACLFile() string { return v.belowHome(v.Own.PlainACLFile) }
+
+// PlainACLDir is the directory of more of them; empty as above.
+func (v *BrokerValues) PlainACLDir() string { return v.belowHome(filepath.Join("conf", "acl")) }
+
+func (v *BrokerValues) belowHome(path string) string {
+	switch {
+	case filepath.IsAbs(path):
+		return filepath.Clean(path)
+	case v.RocketmqHome == "":
+		return ""
+	}
+	return filepath.Join(v.RocketmqHome, path)
+}
+
 // DiskMaxUsedRatio is DiskMaxUsedSpaceRatio within the limits 10 and 95, percent.
 func (s *MessageStoreConfig) DiskMaxUsedRatio() int { return min(max(s.DiskMaxUsedSpaceRatio, 10), 95) }
 

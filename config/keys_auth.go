@@ -31,7 +31,8 @@ type AuthConfig struct {
 	AuthorizationStrategy         string `def:"null" v4:"!" none:"caching strategy of the Java server"`
 	// Request codes, separated by commas, that are not checked.
 	AuthorizationWhitelist string `def:"null" v4:"!"`
-	// Read the access rules of 4.x at start. true refuses the start.
+	// true: the access rules of 4.x (conf/plain_acl.yml, conf/acl) are made users and permissions at the start; those that are
+	// there already stay.
 	MigrateAuthFromV1Enabled                 bool `def:"false" v4:"!"`
 	UserCacheMaxNum                          int  `def:"1000" v4:"!" none:"size and lifetime of a cache of the Java server"`
 	UserCacheExpiredSecond                   int  `def:"600" v4:"!" none:"size and lifetime of a cache of the Java server"`

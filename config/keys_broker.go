@@ -19,7 +19,7 @@ type BrokerIdentity struct {
 type BrokerConfig struct {
 	BrokerConfigPath string `def:"null" v4:"!" none:"not set by the launcher; -c names the file" mark:"rp"`
 	// Directory of the installation.
-	RocketmqHome string `def:"null" none:"nothing below it is needed; bin/ finds its files itself" sys:"rocketmq.home.dir" env:"ROCKETMQ_HOME" mark:"rp"`
+	RocketmqHome string `def:"null" sys:"rocketmq.home.dir" env:"ROCKETMQ_HOME" mark:"rp"`
 	// host:port list separated by semicolons. The -n option of the command line wins over the file.
 	NamesrvAddr string `def:"null" sys:"rocketmq.namesrv.addr" env:"NAMESRV_ADDR" mark:"m"`
 	// A mirror that broker containers use; the port listened on is Server.ListenPort. One key sets both.
@@ -229,7 +229,8 @@ type BrokerConfig struct {
 	TransactionOpMsgMaxSize int `def:"4096" v4:"!"`
 	// ms after which collected offsets are written.
 	TransactionOpBatchInterval int `def:"3000" v4:"!"`
-	// Access control by conf/plain_acl.yml. true refuses the start until it is enforced.
+	// true: only requests are handled that the access rules of 4.x allow, in conf/plain_acl.yml and conf/acl below rocketmqHome.
+	// It can be switched off and on while the broker runs if it was on at the start.
 	AclEnable bool `def:"false" mark:"m"`
 	// Store replies of request-reply in the reply topic, besides pushing them.
 	StoreReplyMessageEnable bool `def:"true"`

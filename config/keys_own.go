@@ -41,6 +41,8 @@ type OwnConfig struct {
 	DiskSpaceWarningLevel float64 `key:"rocketmq.broker.diskSpaceWarningLevelRatio" def:"0.0" sys:"rocketmq.broker.diskSpaceWarningLevelRatio"`
 	// Fraction that overrides Store.DiskSpaceCleanForciblyRatio; 0 = not given.
 	DiskSpaceCleanForcibly float64 `key:"rocketmq.broker.diskSpaceCleanForciblyRatio" def:"0.0" sys:"rocketmq.broker.diskSpaceCleanForciblyRatio"`
+	// File of access rules (aclEnable), below rocketmqHome.
+	PlainACLFile string `key:"rocketmq.acl.plain.file" def:"conf/plain_acl.yml" sys:"rocketmq.acl.plain.file" mark:"rp"`
 	// Separator of several commit log directories.
 	MultiPathSplitter string `key:"rocketmq.broker.multiPathSplitter" def:"," sys:"rocketmq.broker.multiPathSplitter" mark:"r"`
 

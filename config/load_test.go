@@ -132,17 +132,17 @@ func TestRefusals(t *testing.T) {
 		code int
 		want string
 	}{
-		{"aclEnable=true", 253, "aclEnable=true: access control is not enforced"},
-		{"aclEnable=true\ncompatVersion=4.9.7", 253, "aclEnable=true: access control is not enforced"},
-		{"migrateAuthFromV1Enabled=true", 253, "migrateAuthFromV1Enabled=true:"},
+		{"aclEnable=true", 253, "aclEnable=true: the access rules are below ROCKETMQ_HOME, which is not set. Set it to start the broker."},
+		{"aclEnable=true\ncompatVersion=4.9.7", 253, "aclEnable=true: the access rules are below ROCKETMQ_HOME, which is not set."},
+		{"migrateAuthFromV1Enabled=true", 253, "migrateAuthFromV1Enabled=true: the access rules are"},
 		{"enableDLegerCommitLog=true", 253, "enableDLegerCommitLog=true:"},
 		{"storeType=defaultRocksDB", 253, "storeType=defaultRocksDB:"},
 		{"enableControllerMode=true", 253, "enableControllerMode=true:"},
 		{"enableControllerMode=true\nenableDLegerCommitLog=true", 252, "enableControllerMode and enableDLegerCommitLog"},
 		{"brokerRole=SLAVE\nbrokerId=1", 253, "brokerRole=SLAVE: this version has no replication, so it cannot be a slave"},
 		{"brokerRole=SLAVE", 253, "Slave's brokerId must be > 0: brokerRole=SLAVE needs brokerId=1 or more"},
-		{"aclEnable=true\nstoreType=defaultRocksDB", 253, "every client would be let in.\nstoreType=defaultRocksDB: only storeType=default (files) is supported.\nRemove these keys to start the broker."},
-		{"aclEnable=true\nbrokerRole=SLAVE\nbrokerId=1", 253, "do not start this file as a master instead. Remove the other keys."},
+		{"enableControllerMode=true\nstoreType=defaultRocksDB", 253, "(files) is supported.\nenableControllerMode=true: controllers are not supported by this version.\nRemove these keys to start the broker."},
+		{"enableControllerMode=true\nbrokerRole=SLAVE\nbrokerId=1", 253, "do not start this file as a master instead. Remove the other keys."},
 		{"namesrvAddr=abc", 253, `The Name Server Address[abc] illegal, please set it as follows, "127.0.0.1:9876;192.168.0.1:9876"`},
 		{"namesrvAddr=a:1;b:x", 253, "The Name Server Address[a:1;b:x] illegal"},
 		{"compatVersion=4.9.8", 253, "compatVersion=4.9.8: must be 5.3.3 or 4.9.7"},

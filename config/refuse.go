@@ -33,15 +33,16 @@ func refuseBroker(v *BrokerValues) []refusal {
 			remedy: "Remove one of them to start the broker.",
 		}}
 	}
-	const letIn = "is not enforced by this version; every client would be let in"
 	var list []refusal
 	rule := func(on bool, key, value, why, remedy string) {
 		if on {
 			list = append(list, refusal{key: key, value: value, why: why, remedy: remedy})
 		}
 	}
-	rule(v.AclEnable, "aclEnable", "true", "access control "+letIn, "")
-	rule(v.Auth.MigrateAuthFromV1Enabled, "migrateAuthFromV1Enabled", "true", "access rules are not enforced by this version", "")
+	const noHome, noHomeRemedy = "the access rules are below ROCKETMQ_HOME, which is not set", "Set it to start the broker."
+	rule(v.AclEnable && v.PlainACLFile() == "", "aclEnable", "true", noHome, noHomeRemedy)
+	rule(v.Auth.MigrateAuthFromV1Enabled && v.PlainACLFile() == "", "migrateAuthFromV1Enabled", "true", noHome, noHomeRemedy)
+	rule(v.AclEnable && !v.aclAtStart, "aclEnable", "true", "the access rules are read at a start: restart the broker with it", "")
 	rule(v.Store.EnableDLegerCommitLog, "enableDLegerCommitLog", "true",
 		"the DLedger commit log has a record layout of its own, which this server does not write", "")
 	rule(!strings.EqualFold(v.Store.StoreType, "default"), "storeType", v.Store.StoreType,

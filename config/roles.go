@@ -75,7 +75,7 @@ func finishBroker(v *BrokerValues, l *loader) error {
 	if _, given := l.given["brokerIP1"]; !given || v.BrokerIP1 == "" {
 		v.BrokerIP1, v.ipReason = l.host.address, l.ipReason
 	}
-	v.ipAtStart = v.BrokerIP1
+	v.ipAtStart, v.aclAtStart = v.BrokerIP1, v.AclEnable
 	if v.Store.HaListenPort <= 0 && v.Server.ListenPort > 0 {
 		v.Store.HaListenPort = v.Server.ListenPort + 1
 	}

@@ -134,6 +134,18 @@ func TestUpdateRefused(t *testing.T) {
 	}
 }
 
+// Access rules that were not read at the start cannot hold; those that were can be switched.
+func TestAccessRulesAreReadAtStart(t *testing.T) {
+	for text, want := range map[string]bool{"": false, "aclEnable=true": true} {
+		c := mustLoad(t, "rocketmqHome=/x\n"+text)
+		_, off := c.Update([]byte("aclEnable=false"))
+		_, on := c.Update([]byte("aclEnable=true"))
+		if off != nil || (on == nil) != want || c.Load().AclEnable != want {
+			t.Errorf("started with %q: off %v, on %v, holds %t", text, off, on, c.Load().AclEnable)
+		}
+	}
+}
+
 func TestSecretsAreNotShown(t *testing.T) {
 	c := mustLoad(t, "tls.server.keyPassword=hush\ninitAuthenticationUser={hush}\ninnerClientAuthenticationCredentials=hush\ntls.server.certPath=/c")
 	if text := c.Exposed(); strings.Contains(text, "hush") || !strings.Contains(text, "tls.server.certPath=/c\n") {

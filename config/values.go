@@ -25,6 +25,7 @@ type BrokerValues struct {
 	Own    OwnConfig
 
 	ipAtStart, ipReason string
+	aclAtStart          bool // aclEnable
 }
 
 // NamesrvValues are the values of all keys of a name server at one moment; see BrokerValues.

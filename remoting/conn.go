@@ -122,6 +122,7 @@ func addrPort(a net.Addr) netip.AddrPort {
 }
 
 func (c *conn) RemoteAddr() netip.AddrPort { return c.remote }
+func (c *conn) SocketAddr() netip.AddrPort { return addrPort(c.raw.RemoteAddr()) }
 func (c *conn) LocalAddr() netip.AddrPort  { return c.local }
 func (c *conn) Done() <-chan struct{}      { return c.done }
 func (c *conn) Close()                     { c.close(ErrClosed) }

@@ -84,6 +84,8 @@ type Responder interface {
 type Channel interface {
 	// RemoteAddr is the peer: the socket's address, or what a PROXY preamble named.
 	RemoteAddr() netip.AddrPort
+	// SocketAddr is the socket's address, which nobody can invent.
+	SocketAddr() netip.AddrPort
 	// LocalAddr is the address the peer connected to.
 	LocalAddr() netip.AddrPort
 	// Oneway sends a request that is not answered. It does not block; a full write queue drops the connection.

@@ -12,8 +12,8 @@ import (
 	"rocketmq-go/remoting/protocol"
 )
 
-// rule is what the sender of a request must be allowed to do, by ACL 2.0. A request code without rule is only for those
-// who may do everything to the cluster.
+// rule is what the sender of a request must be allowed to do, in the words of ACL 2.0; package plain says what they mean
+// by the rules of 4.x. A request code without rule is only for those who may do everything to the cluster.
 //
 // Rules are those of Java 5.3.3, but for codes that it lets every user do who is known, whatever they change or read:
 // those marked "Java: free" here (docs/differences.md).
@@ -22,6 +22,8 @@ type rule struct {
 	fields  []field      // of the request, each of which names a resource
 	needs   func(n *needs, c *protocol.Command) error
 	free    string // why everybody who is known may do it
+	// strict: by the rules of 4.x only admins may do it, and white addresses do not count: it shows or changes who may do what.
+	strict bool
 }
 
 // field is a field of the request that names a resource; Kind Cluster: this broker's cluster, whatever the request says.
@@ -52,6 +54,8 @@ func listIn(f field, separator string) field {
 func on(a auth.Actions, fields ...field) rule { return rule{actions: a, fields: fields} }
 func cluster(a auth.Actions) rule             { return on(a, field{kind: auth.Cluster}) }
 func free(why string) rule                    { return rule{free: why} }
+func strict(a auth.Actions) rule              { return rule{actions: a, fields: cluster(a).fields, strict: true} }
+
 func by(needs func(*needs, *protocol.Command) error) rule {
 	return rule{needs: needs}
 }
@@ -166,16 +170,23 @@ var rules = map[int32]rule{
 	protocol.ReqCheckRocksdbCqWriteProgress: on(get, topicIn("topic")),
 	protocol.ReqExportRocksdbConfigToJson:   cluster(get),
 
-	protocol.ReqAuthCreateUser: cluster(update),
-	protocol.ReqAuthUpdateUser: cluster(update),
-	protocol.ReqAuthDeleteUser: cluster(update),
-	protocol.ReqAuthGetUser:    cluster(get),
-	protocol.ReqAuthListUser:   cluster(get),
-	protocol.ReqAuthCreateAcl:  cluster(update),
-	protocol.ReqAuthUpdateAcl:  cluster(update),
-	protocol.ReqAuthDeleteAcl:  cluster(update),
-	protocol.ReqAuthGetAcl:     cluster(get),
-	protocol.ReqAuthListAcl:    cluster(get),
+	protocol.ReqAuthCreateUser: strict(update),
+	protocol.ReqAuthUpdateUser: strict(update),
+	protocol.ReqAuthDeleteUser: strict(update),
+	protocol.ReqAuthGetUser:    strict(get),
+	protocol.ReqAuthListUser:   strict(get),
+	protocol.ReqAuthCreateAcl:  strict(update),
+	protocol.ReqAuthUpdateAcl:  strict(update),
+	protocol.ReqAuthDeleteAcl:  strict(update),
+	protocol.ReqAuthGetAcl:     strict(get),
+	protocol.ReqAuthListAcl:    strict(get),
+
+	// Unknown to Java 5.x.
+	protocol.ReqUpdateAndCreateAclConfig:     strict(update),
+	protocol.ReqDeleteAclConfig:              strict(update),
+	protocol.ReqGetBrokerClusterAclInfo:      strict(get),
+	protocol.ReqUpdateGlobalWhiteAddrsConfig: strict(update),
+	protocol.ReqGetBrokerClusterAclConfig:    strict(get),
 }
 
 // needs gathers what a request needs.
@@ -211,13 +222,10 @@ func ownRetry(owner, group string) bool {
 // absent is how Java names a resource that a request should have named.
 const absent = "null"
 
-// of gathers what a request needs. The error is the refusal of a request that cannot be understood.
+// of gathers what a request needs. The error says why it cannot be understood.
 func (n *needs) of(c *protocol.Command, r *rule) error {
 	if r.needs != nil {
-		if err := r.needs(n, c); err != nil {
-			return protocol.Errorf(protocol.RespNoPermission, "parse authorization context error.")
-		}
-		return nil
+		return r.needs(n, c)
 	}
 	group := ""
 	for _, f := range r.fields {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rocketmq-go/auth"
+	"rocketmq-go/auth/plain"
 	"rocketmq-go/broker/assignment"
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/filter"
@@ -77,6 +78,7 @@ type Services struct {
 	Assignment   *assignment.Service // nil in 4.9
 	Stats        *stats.Table
 	Users        *auth.Tables   // of ACL 2.0
+	Plain        *plain.Files   // the access rules of 4.x; nil unless aclEnable was on at the start
 	Mappings     *mapping.Table // of static topics; nil in 4.9
 	// CallBroker sends a request to the master of another broker.
 	CallBroker func(ctx context.Context, broker string, cmd *protocol.Command) (*protocol.Command, error)
@@ -112,6 +114,9 @@ func (t *Table) Dispatch(r *remoting.Request) {
 func New(s Services) *Table {
 	values := s.Config.Load
 	access := &access{config: values, tables: s.Users, known: map[int32]bool{}}
+	if s.Plain != nil {
+		access.plain = s.Plain.Rules
+	}
 	send := &sender{
 		config: values, profile: s.Profile, topics: s.Topics, put: s.Put, stats: s.Stats, storeHost: s.StoreHost, now: s.Now,
 	}
@@ -196,6 +201,9 @@ func New(s Services) *Table {
 	}
 	if s.Profile.Release != compat.Release497 || values().Auth.KeepsUsers() {
 		routes = append(routes, s.userRoutes(access)...)
+	}
+	if s.Plain != nil {
+		routes = append(routes, s.plainRoutes()...)
 	}
 	for i := range routes {
 		access.known[routes[i].Code] = true

@@ -42,6 +42,7 @@ func newChannel(port uint16) *fakeChannel {
 	return &fakeChannel{addr: netip.AddrPortFrom(netip.MustParseAddr("10.0.0.1"), port), done: make(chan struct{})}
 }
 
+func (c *fakeChannel) SocketAddr() netip.AddrPort { return c.addr }
 func (c *fakeChannel) RemoteAddr() netip.AddrPort { return c.addr }
 func (c *fakeChannel) Done() <-chan struct{}      { return c.done }
 

@@ -34,7 +34,8 @@ type File struct {
 	last []byte // what the main file holds, to save writing the same text again
 	// durable tells that it is on disk. Who wrote what was loaded may have been killed.
 	durable bool
-	named   bool // so are the names of the directory and the one above
+	named   bool        // so are the names of the directory and the one above
+	mode    fs.FileMode // 0: 0o644
 
 	// Disk makes files durable; nil: the operating system does. Tests have their own.
 	Disk Disk
@@ -83,6 +84,11 @@ func Load(path string, decode func(text []byte) error) (*File, Source, error) {
 		}
 	}
 	return f, FromBroken, nil
+}
+
+// Existing is the file at path, which its reader has found to hold text (nil: it is not there) and which keeps its mode.
+func Existing(path string, text []byte, mode fs.FileMode) *File {
+	return &File{path: path, good: text != nil, last: bytes.Clone(text), mode: mode}
 }
 
 var errEmpty = errors.New("file is empty")
@@ -179,11 +185,18 @@ func (f *File) syncNames() error {
 }
 
 func (f *File) writeSynced(path string, text []byte) error {
-	w, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	mode := f.mode
+	if mode == 0 {
+		mode = 0o644
+	}
+	w, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}
 	_, err = w.Write(text)
+	if err == nil && f.mode != 0 { // whatever the umask says, or a .tmp was left with
+		err = w.Chmod(mode)
+	}
 	if err == nil {
 		err = f.sync(w)
 	}
