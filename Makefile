@@ -47,10 +47,11 @@ conformance-go: build ## the official Go client as a black-box suite
 conformance-java: build
 	conformance/java.sh
 
-conformance-mqadmin-apache: ## our mqadmin on Apache's servers of 5.3.3
-	conformance/mqadmin-java.sh
+conformance-mqadmin-apache: ## our mqadmin on Apache's servers of 5.3.3 and 4.9.7
+	conformance/mqadmin-java.sh 5.3.3
+	conformance/mqadmin-java.sh 4.9.7
 
-conformance-mqadmin: ## Java's mqadmin 5.3.3 and 4.9.7, compared with what it prints for Apache's servers
+conformance-mqadmin: ## Java's mqadmin 5.3.3 and 4.9.7 on our servers, compared with what it prints for Apache's
 	conformance/mqadmin.sh
 
 clean:

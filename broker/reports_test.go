@@ -221,6 +221,32 @@ func TestIPv6(t *testing.T) {
 	}
 }
 
+// U103 (OP#36 and others): brokerIP1 may be a host's name. Clients are told the name, messages carry its address.
+func TestHostName(t *testing.T) {
+	mq := rocketmqtest.Start(t, rocketmqtest.WithConfig("brokerIP1", "localhost"))
+	_, port, err := net.SplitHostPort(mq.BrokerAddr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := socketClient(t, mq)
+	ctx := context.Background()
+	sent, err := c.Send(ctx, &client.Message{Topic: "T", Body: []byte("x"), Queue: queue(mq, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host, _, err := message.ParseOffsetID(sent.OffsetID); err != nil || !host.Addr().IsLoopback() || strconv.Itoa(int(host.Port())) != port {
+		t.Errorf("the id %s names %v, %v", sent.OffsetID, host, err)
+	}
+	visible(t, c, mq, "T", 1)
+	queues, err := c.Queues(ctx, "T", 4)
+	if err != nil || len(queues) == 0 || queues[0].Addr != "localhost:"+port {
+		t.Fatalf("route %+v, %v", queues, err)
+	}
+	if got, err := c.Pull(ctx, client.PullRequest{Topic: "T", Queue: queues[0], Group: "G"}); err != nil || len(got.Messages) != 1 {
+		t.Error(got, err)
+	}
+}
+
 // U026 (R#9479): names of topics, of groups and of what the broker makes of them.
 func TestLongestNames(t *testing.T) {
 	for _, release := range releases {

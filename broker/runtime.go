@@ -17,8 +17,8 @@ import (
 	"rocketmq-go/store"
 )
 
-// runtime is the table of code 28: what tools show of a broker. All of Java's keys are there, because tools convert what
-// they expect without asking; what this broker does not have says zero.
+// runtime is the table of code 28: what tools show of a broker. All keys of the release are there, because tools convert
+// what they expect without asking; what this broker does not have says zero.
 func (b *Broker) runtime() map[string]string {
 	t := map[string]string{}
 	b.lifeRuntime(t)
@@ -31,7 +31,19 @@ func (b *Broker) runtime() map[string]string {
 	}
 	t["timerEnqueueTps"], t["timerDequeueTps"] = "0.0", "0.0"
 	b.timerRuntime(t)
+	if !b.profile.Runtime5 {
+		for _, key := range runtime5 {
+			delete(t, key)
+		}
+	}
 	return t
+}
+
+// runtime5 are keys that came with 5.x. Its tools do without them, but not without getTransferredTps.
+var runtime5 = []string{
+	"brokerActive", "timerReadBehind", "timerOffsetBehind", "timerCongestNum", "timerEnqueueTps", "timerDequeueTps",
+	"ackThreadPoolQueueSize", "ackThreadPoolQueueHeadWaitTimeMills", "ackThreadPoolQueueCapacity",
+	"litePullThreadPoolQueueSize", "litePullThreadPoolQueueHeadWaitTimeMills", "litePullThreadPoolQueueCapacity",
 }
 
 func (b *Broker) lifeRuntime(t map[string]string) {

@@ -49,6 +49,8 @@ type Profile struct {
 	EmptyBodies bool
 	// Timers: messages can ask for a time of their own, and be taken back.
 	Timers bool
+	// Runtime5: the table of a broker's state tells of timers, of acknowledgements, of lite pulls, and whether it is active.
+	Runtime5 bool
 
 	// FirstNeedsAll: a name server refuses a first registration with one topic.
 	FirstNeedsAll bool
@@ -84,6 +86,6 @@ func For(release string) *Profile {
 		FAQ:         "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
 		OrderTopics: true, BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
 		ServerReset: true, LockedRetryIsDead: true, DeadAtOnce: true, TransactionIDs: true, KeepWait: true, Transactions5: true, Timers: true,
-		FirstNeedsAll: true, StateVersions: true, TopicsReturn: true, ActingMasters: true, QueryKeepsAlive: true,
+		Runtime5: true, FirstNeedsAll: true, StateVersions: true, TopicsReturn: true, ActingMasters: true, QueryKeepsAlive: true,
 	}
 }

@@ -197,8 +197,9 @@ func TestPorts(t *testing.T) {
 
 func TestAdvertisedIP(t *testing.T) {
 	for text, want := range map[string]string{
-		"brokerIP1=10.1.2.3": "10.1.2.3 (set by brokerIP1)",
-		"brokerIP1=auto":     "auto (set by brokerIP1)",
+		"brokerIP1=10.1.2.3":       "10.1.2.3 (set by brokerIP1)",
+		"brokerIP1=broker.example": "broker.example (set by brokerIP1)",
+		"brokerIP1=auto":           "auto (set by brokerIP1)",
 	} {
 		ip, why := mustLoad(t, text).Load().AdvertisedIP()
 		if got := ip + " (" + why + ")"; got != want {

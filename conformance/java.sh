@@ -35,7 +35,8 @@ for part in ${@:-java533 java497 compat mixed stores bytes admin}; do
     bytes) # the same requests to Java's brokers and ours: the same bytes in the commit logs
       build/conformance/harness bytes 5.3.3 4.9.7 || failed=1 ;;
     admin) # the calls of the console and of the exporter
-      build/conformance/harness admin --server ours || failed=1 ;;
+      build/conformance/harness admin --server ours || failed=1
+      build/conformance/harness admin --server ours --compat 4.9.7 --tools 4.9.7 || failed=1 ;;
     *) echo "unknown part $part" >&2; exit 2 ;;
   esac
 done

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright the rocketmq-go authors.
 #
-# Our mqadmin against Apache's name server, broker and controller 5.3.3: what it prints is compared with what Java's
-# mqadmin printed for them. Needs JDK 17 or newer, Maven (for the jars, once) and Python 3, and the recorder and the
-# recordings beside this repository: ROCKETMQ_PEER and ROCKETMQ_GOLDEN name other places. Three minutes. Arguments go to
-# conformance/mqadmin, such as --record.
+# Our mqadmin against Apache's name server and broker (and controller, of 5.3.3): what it prints is compared with what
+# Java's mqadmin 5.3.3 printed for them. Needs JDK 17 or newer, Maven (for the jars, once) and Python 3, and the recorder
+# beside this repository: ROCKETMQ_PEER names another place. The first argument is the release of the servers (5.3.3 or
+# 4.9.7), three minutes; the others go to conformance/mqadmin, such as --record.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 peer=${ROCKETMQ_PEER:-../shared/peer}/mqadmin
-golden=${ROCKETMQ_GOLDEN:-../shared/golden}/mqadmin
+release=${1:-5.3.3}
+shift $(($# > 0))
 for tool in java python3 go; do
   command -v "$tool" >/dev/null || { echo "conformance/mqadmin-java.sh: $tool is missing" >&2; exit 1; }
 done
@@ -27,6 +28,8 @@ PY
 )
 work=$(mktemp -d)
 trap 'python3 "$peer/run.py" cluster stop --work "$work"; rm -rf "$work"' EXIT
-python3 "$peer/run.py" cluster start --version 5.3.3 --work "$work" --port "$base"
+python3 "$peer/run.py" cluster start --version "$release" --work "$work" --port "$base"
+compat=
+[ "$release" = 5.3.3 ] || compat=$release
 build/conformance/mqadmin --tool ours --namesrv "127.0.0.1:$base" --broker "127.0.0.1:$((base + 10))" \
-  --controller "127.0.0.1:$((base + 20))" --golden "$golden/5.3.3" "$@"
+  --controller "127.0.0.1:$((base + 20))" --compat "$compat" "$@"

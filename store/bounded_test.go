@@ -5,6 +5,7 @@ package store
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,4 +104,42 @@ func TestRecoveryIsBounded(t *testing.T) {
 	if got := costs["power failure"].records; got > 2501 {
 		t.Errorf("%d records were read after a power failure, the last file has 2501", got)
 	}
+}
+
+// U103 (R#2321, R#7279): a store of a terabyte is mapped, but page tables grow only with what is read.
+func TestPageTablesAreBounded(t *testing.T) {
+	const files, limitKB = 1000, 16 << 10
+	cfg := testConfig(memoryDir(t))
+	cfg.CommitLogFileSize, cfg.IndexSlots, cfg.IndexUnits = 1<<30, 50000, 200000
+	sparseLog(t, cfg, files, func(n int64) int64 { return 1600000000000 + n*1000 })
+	before := pageTables(t)
+	s, err := newStore(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.release()
+	for n := range int64(files) {
+		if _, ok := s.Record(nil, n*cfg.CommitLogFileSize, 0); !ok {
+			t.Fatalf("the message of file %d is not there", n)
+		}
+	}
+	grown := pageTables(t) - before
+	t.Logf("%d KB of page tables", grown)
+	if grown > limitKB {
+		t.Errorf("%d KB of page tables for a message in each of %d files, at most %d are right", grown, files, limitKB)
+	}
+}
+
+// pageTables is how much memory this process's page tables take, in KB.
+func pageTables(t *testing.T) (kb int) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmPTE:")
+	if _, err := fmt.Sscan(rest, &kb); err != nil {
+		t.Fatal(err)
+	}
+	return kb
 }

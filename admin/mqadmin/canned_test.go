@@ -136,6 +136,28 @@ ConsumeMessageDirectlyResult [order=false, autoCommit=true, consumeResult=CR_SUC
 	}
 }
 
+// Brokers of 4.9 heed no queue when they reset a group that is connected: they must not be asked to.
+func TestResetOfOneQueue(t *testing.T) {
+	const release49, release5 = "\n" + `{"table":{"brokerVersion":"407"}}`, "\n" + `{"table":{"brokerVersion":"493"}}`
+	const connected = "\n" + `{"connectionSet":[{"clientId":"c","clientAddr":"10.0.0.7:1","language":"JAVA","version":407}]}`
+	for _, c := range []struct {
+		name           string
+		answers        canned
+		code           int
+		stdout, stderr string
+	}{
+		{"4.9, connected", canned{28: release49, 203: connected, 15: "", 222: ""}, exitFailed, "", "stop G first"},
+		{"4.9, offline", canned{28: release49, 15: ""}, exitOK, "reset consumer offset to 7", ""},
+		{"5.x", canned{28: release5, 203: connected, 15: "", 222: ""}, exitOK, "reset consumer offset to 7", ""},
+		{"5.x, the reset fails", canned{28: release5, 203: connected, 15: ""}, exitFailed, "start reset", "CODE: 3"},
+	} {
+		code, stdout, stderr := runIn(t, c.answers.server(t), strings.Fields("resetOffsetByTime -g G -t T -s now -b 10.0.0.1:10911 -q 0 -o 7")...)
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("%s: exit %d\n%s%s", c.name, code, stdout, stderr)
+		}
+	}
+}
+
 // Some brokers fail: the others are shown, and the exit code tells.
 func TestPartialFailure(t *testing.T) {
 	code, stdout, stderr := runIn(t, canned{106: oneBroker}.server(t), "clusterList")

@@ -341,8 +341,9 @@ func (c *Call) clientVersions(addr string, groups *userGroups) []string {
 	return list
 }
 
+// exportPopRecord: with -d nothing is changed, whatever its value. In Java that is so with -d false, only.
 func exportPopRecord(c *Call) error {
-	dryRun := c.bool("d")
+	dryRun := c.Has("d")
 	var list []node
 	switch {
 	case c.Has("b"):
@@ -361,15 +362,18 @@ func exportPopRecord(c *Call) error {
 	default:
 		return errUsage
 	}
+	var failed error
 	for _, n := range list {
 		if !dryRun {
 			if _, err := c.send(n.addr, ask(protocol.ReqPopRollback, nil)); err != nil {
-				return err
+				c.done("Export broker records error, brokerName=%s, brokerAddr=%s, dryRun=%t\n", n.name, n.addr, dryRun)
+				failed = errors.Join(failed, err)
+				continue
 			}
 		}
 		c.done("Export broker records, brokerName=%s, brokerAddr=%s, dryRun=%t\n", n.name, n.addr, dryRun)
 	}
-	return nil
+	return failed
 }
 
 // errRocksDB is why files of RocksDB are not read here.

@@ -399,6 +399,9 @@ func (c *Call) progressOfGroup(group string) error {
 	for _, q := range sortedQueues(offsets) {
 		o := offsets[q]
 		diff, inflight := o.BrokerOffset-o.ConsumerOffset, o.PullOffset-o.ConsumerOffset
+		if o.PullOffset == 0 {
+			inflight = 0 // a broker of 4.9 does not know
+		}
 		diffs, inflights = diffs+diff, inflights+inflight
 		last := "N/A"
 		if o.LastTimestamp > 0 {

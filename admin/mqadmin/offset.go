@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"rocketmq-go/compat/fastjson"
+	"rocketmq-go/compat/mqversion"
 	"rocketmq-go/remoting/protocol"
 )
 
@@ -66,9 +67,19 @@ func resetOffsetByTime(c *Call) error {
 		return c.resetQueue(group, topic, at)
 	}
 	force := c.boolOr("f", true)
+	route, moved, err := c.reset(group, topic, at, force)
+	if err != nil {
+		return err
+	}
+	if moved == nil {
+		c.printf("reset consumer offset by specified consumerGroup[%s], topic[%s], force[%t], timestamp(string)[%s], timestamp(long)[%d]\n",
+			group, topic, force, c.text("s"), at)
+		return c.resetOffline(route, group, topic, at, force, "#resetOffset")
+	}
 	c.printf("start reset consumer offset by specified, group[%s], topic[%s], force[%t], timestamp(string)[%s], timestamp(long)[%d]\n",
 		group, topic, force, c.text("s"), at)
-	return c.reset(group, topic, at, force)
+	c.moved(moved)
+	return nil
 }
 
 // resetQueue moves a group on one queue of one broker, to an offset or a time.
@@ -89,8 +100,21 @@ func (c *Call) resetQueue(group, topic string, at int64) error {
 			return err
 		}
 	}
+	all, err := c.resetsAll(addr)
+	if err != nil {
+		return err
+	}
+	if all {
+		if members, err := c.members(addr, group); err == nil && len(members.ConnectionSet) > 0 {
+			return fmt.Errorf("a broker of 4.9 would reset all queues of a group that is connected: stop %s first", group)
+		}
+	}
 	if err := c.commit(addr, group, protocol.MessageQueue{Topic: topic, QueueID: queue}, offset); err != nil {
 		return err
+	}
+	if all {
+		c.field("offset", "reset consumer offset to %d\n", offset)
+		return nil
 	}
 	if _, err := c.send(addr, ask(protocol.ReqInvokeBrokerToResetOffset, &protocol.ResetOffsetRequestHeader{
 		Topic: protocol.Some(topic), Group: protocol.Some(group), Timestamp: at, IsForce: true,
@@ -144,12 +168,28 @@ func offsetIn(answer *protocol.Command) (int64, error) {
 	return whole(text), nil
 }
 
-// reset lets the brokers move a group to a time. Brokers that do so only for connected groups answer 206 otherwise; then
-// the offsets are looked up and stored one by one.
-func (c *Call) reset(group, topic string, at int64, force bool) error {
+// resetsAll tells whether a broker heeds no queue when it resets offsets, as those of 4.9.
+func (c *Call) resetsAll(addr string) (bool, error) {
+	info, err := c.runtimeInfo(addr)
+	if answered(err, protocol.RespNoPermission) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	version, _ := info.Table.Get("brokerVersion")
+	return whole(version) < mqversion.V5_0_0, nil
+}
+
+// offsetsMoved are the offsets of a group after a reset.
+type offsetsMoved = fastjson.Map[protocol.MessageQueue, int64]
+
+// reset lets the brokers move a group to a time. Brokers that do so only for connected groups answer 206 otherwise: then
+// no offsets are returned, and they have to be looked up and stored one by one.
+func (c *Call) reset(group, topic string, at int64, force bool) (*protocol.TopicRouteData, *offsetsMoved, error) {
 	route, err := c.route(topic)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	set := fastjson.MapOf[protocol.MessageQueue, int64](0)
 	for _, n := range brokersOf(route) {
@@ -160,27 +200,30 @@ func (c *Call) reset(group, topic string, at int64, force bool) error {
 			Topic: protocol.Some(topic), Group: protocol.Some(group), Timestamp: at, IsForce: force, QueueID: -1,
 		}))
 		if answered(err, protocol.RespConsumerNotOnline) {
-			return c.resetOffline(route, group, topic, at, force)
+			return route, nil, nil
 		}
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		for q, offset := range body.OffsetTable.All() {
 			set.Set(q, offset)
 		}
 	}
 	set.SortHashMap(0)
-	const format = "%-40v  %-40v  %-40v\n"
-	t := c.table("queues", format, format, "#brokerName", "#queueId", "#offset")
-	for q, offset := range set.All() {
-		t.add(q.BrokerName, q.QueueID, offset)
-	}
-	return nil
+	return route, &set, nil
 }
 
-func (c *Call) resetOffline(route *protocol.TopicRouteData, group, topic string, at int64, force bool) error {
+func (c *Call) moved(offsets *offsetsMoved) {
+	const format = "%-40v  %-40v  %-40v\n"
+	t := c.table("queues", format, format, "#brokerName", "#queueId", "#offset")
+	for q, offset := range offsets.All() {
+		t.add(q.BrokerName, q.QueueID, offset)
+	}
+}
+
+func (c *Call) resetOffline(route *protocol.TopicRouteData, group, topic string, at int64, force bool, title string) error {
 	const format = "%-20v  %-20v  %-20v  %-20v  %-20v  %-20v\n"
-	t := c.table("queues", format, format, "#brokerName", "#queueId", "#brokerOffset", "#consumerOffset", "#timestampOffset", "#rollbackOffset")
+	t := c.table("queues", format, format, "#brokerName", "#queueId", "#brokerOffset", "#consumerOffset", "#timestampOffset", title)
 	for _, n := range brokersOf(route) {
 		if c.Has("c") && n.cluster != c.text("c") {
 			continue
@@ -216,5 +259,14 @@ func (c *Call) resetOffline(route *protocol.TopicRouteData, group, topic string,
 }
 
 func skipAccumulatedMessage(c *Call) error {
-	return c.reset(c.text("g"), c.text("t"), latest, c.boolOr("f", true))
+	group, topic, force := c.text("g"), c.text("t"), c.boolOr("f", true)
+	route, moved, err := c.reset(group, topic, latest, force)
+	if err != nil {
+		return err
+	}
+	if moved == nil {
+		return c.resetOffline(route, group, topic, latest, force, "#rollbackOffset")
+	}
+	c.moved(moved)
+	return nil
 }

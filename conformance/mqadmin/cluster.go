@@ -43,8 +43,19 @@ func (c *cluster) controller() string { return c.addr(controllerPort) }
 // leftOut are keys of the recorded configuration with which our servers do not start.
 var leftOut = regexp.MustCompile(`(?m)^enableControllerInNamesrv=.*\n`)
 
-// only5 marks the lines of the configuration that only 5.x knows.
-var only5 = regexp.MustCompile(`[ \t]*#5\.x.*`)
+// Lines of the configuration that only 5.x knows are marked.
+var (
+	mark5 = regexp.MustCompile(`[ \t]*#5\.x.*`)
+	only5 = regexp.MustCompile(`(?m)^.*#5\.x.*\n?`)
+)
+
+// configuration is the recorded servers' one, for servers that follow a release ("" for 5.3.3).
+func configuration(text, compat string) string {
+	if compat == "" {
+		return mark5.ReplaceAllString(text, "")
+	}
+	return only5.ReplaceAllString(text, "") + "compatVersion=" + compat + "\n"
+}
 
 func start(ctx context.Context, s settings, work string) (*cluster, error) {
 	base, err := freePorts()
@@ -63,7 +74,7 @@ func start(ctx context.Context, s settings, work string) (*cluster, error) {
 		}
 		conf := strings.NewReplacer("@NS@", strconv.Itoa(base), "@BROKER@", strconv.Itoa(base+brokerPort),
 			"@CONTROLLER@", strconv.Itoa(base+controllerPort), "@PROM@", strconv.Itoa(base+metricsPort), "@WORK@", work,
-		).Replace(only5.ReplaceAllString(leftOut.ReplaceAllString(string(text), ""), ""))
+		).Replace(configuration(leftOut.ReplaceAllString(string(text), ""), s.compat))
 		if err := c.startOne(ctx, binary, role, work, conf); err != nil {
 			return nil, errors.Join(err, c.stop())
 		}
@@ -126,7 +137,7 @@ func (c *cluster) stop() error {
 
 // freePorts finds a range of ports that are free, below those that the system gives to outgoing connections.
 func freePorts() (int, error) {
-	for base := 14000; base < 32000; base += 101 {
+	for base := 14000 + os.Getpid()%100*101; base < 32000; base += 101 {
 		if free(base) {
 			return base, nil
 		}

@@ -29,7 +29,8 @@ var blanks = regexp.MustCompile(`\s+`)
 // routePoll is the call with which 4.x tools look for routes in the background, if they run long enough.
 const routePoll = "<NS> 105 -> 0"
 
-func load(dir, version string) (map[string]*output, error) {
+// load reads the outputs in a folder.
+func load(dir string) (map[string]*output, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
 		return nil, err
@@ -43,13 +44,19 @@ func load(dir, version string) (map[string]*output, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := parse(string(text))
-		if strings.HasPrefix(version, "4.") {
-			o.parts[calls] = slices.DeleteFunc(o.parts[calls], func(line string) bool { return line == routePoll })
-		}
-		all[strings.TrimSuffix(filepath.Base(file), ".txt")] = o
+		all[strings.TrimSuffix(filepath.Base(file), ".txt")] = parse(string(text))
 	}
 	return all, nil
+}
+
+// withoutPolls leaves out what tools of 4.x ask in the background.
+func withoutPolls(all map[string]*output, version string) map[string]*output {
+	if strings.HasPrefix(version, "4.") {
+		for _, o := range all {
+			o.parts[calls] = slices.DeleteFunc(o.parts[calls], func(line string) bool { return line == routePoll })
+		}
+	}
+	return all
 }
 
 func parse(text string) *output {
@@ -62,6 +69,8 @@ func parse(text string) *output {
 			part, _, _ = strings.Cut(name, " ")
 		case part == "" && line == "# loose":
 			o.loose = true
+		case part == "" && strings.HasPrefix(line, "# exit ended"):
+			o.exit = "# exit ended" // after how long is the recorder's choice
 		case part == "" && strings.HasPrefix(line, "# exit"):
 			o.exit = line
 		case part != "" && line != "":

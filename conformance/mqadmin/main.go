@@ -4,15 +4,16 @@
 // Command mqadmin runs Java's mqadmin, all its sub-commands, against this project's name server and broker, and compares
 // what they print with what they print for Apache's servers.
 //
-//	mqadmin --version 5.3.3 --peer DIR --golden DIR
+//	mqadmin --version 4.9.7 --peer DIR [--compat 4.9.7]
 //
-//	mqadmin --tool ours --namesrv ADDR --broker ADDR --controller ADDR --golden DIR
+//	mqadmin --tool ours --namesrv ADDR --broker ADDR --controller ADDR [--compat 4.9.7]
 //
 // The second form runs our own tool against servers that are there, such as Apache's. (Against ours it runs as a test.)
+// With --compat the servers follow, or are, those of 4.9.7 instead of 5.3.3.
 //
 // peer is the folder of the recorder (run.py, which prepares a known state and runs the commands, and the configuration of
-// the recorded servers), golden the folder with one file per invocation. It fails for each difference that is not in the
-// list of known ones, and for each known one that is there no more.
+// the recorded servers). It fails for each difference that is not in the list of known ones, and for each known one that is
+// there no more.
 package main
 
 import (
@@ -32,9 +33,29 @@ import (
 )
 
 type settings struct {
-	version, peer, golden, jars, binary, known, work, results string
-	record                                                    bool
-	tool, namesrv, broker, controller                         string
+	version, compat, peer, golden, jars, binary, known, work, results string
+	record                                                            bool
+	tool, namesrv, broker, controller                                 string
+}
+
+// combination is the name in the list of known differences.
+func (s settings) combination() string {
+	name := s.version
+	if s.tool == "ours" {
+		name = "ours-java"
+	}
+	if s.compat != "" {
+		name += "@" + s.compat
+	}
+	return name
+}
+
+// recorded are the outputs of Java's tool on Apache's servers of the release.
+func (s settings) recorded() (map[string]*output, error) {
+	if s.golden != "" {
+		return load(s.golden)
+	}
+	return recordings(s.version, s.compat)
 }
 
 func main() {
@@ -43,7 +64,8 @@ func main() {
 	var s settings
 	flag.StringVar(&s.version, "version", "5.3.3", "of the tools")
 	flag.StringVar(&s.peer, "peer", "../shared/peer/mqadmin", "folder of run.py")
-	flag.StringVar(&s.golden, "golden", "../shared/golden/mqadmin/5.3.3", "folder of the recorded outputs")
+	flag.StringVar(&s.compat, "compat", "", "release of the servers, if not 5.3.3")
+	flag.StringVar(&s.golden, "golden", "", "folder of recorded outputs, a file for each invocation (default: those in testdata)")
 	flag.StringVar(&s.jars, "jars", "", "folder of the tools' jars (default: run.py's)")
 	flag.StringVar(&s.binary, "bin", "bin/rocketmq", "our binary")
 	flag.StringVar(&s.known, "known", "conformance/mqadmin-known.txt", "list of known differences")
@@ -54,10 +76,10 @@ func main() {
 	flag.StringVar(&s.namesrv, "namesrv", "", "address of the name server for our tool")
 	flag.StringVar(&s.broker, "broker", "", "address of the broker for our tool")
 	flag.StringVar(&s.controller, "controller", "127.0.0.1:1", "address of the controller for our tool")
-	table := flag.String("table", "", "bring the table in this file up to date instead of running anything")
+	table := flag.String("table", "", "bring the tables in this file up to date instead of running anything")
 	flag.Parse()
 	if *table != "" {
-		if err := writeTable(*table, s.known); err != nil {
+		if err := writeTables(*table, s.known); err != nil {
 			fmt.Fprintln(os.Stderr, "mqadmin:", err)
 			os.Exit(1)
 		}
@@ -101,7 +123,7 @@ func run(ctx context.Context, s settings) error {
 
 // runOurs runs our tool against servers that are there.
 func runOurs(ctx context.Context, s settings, work, results string) error {
-	recorded, err := load(s.golden, s.version)
+	recorded, err := s.recorded()
 	if err != nil {
 		return err
 	}
@@ -119,67 +141,72 @@ func runOurs(ctx context.Context, s settings, work, results string) error {
 	if code := mqadmin.Run(ctx, mqadmin.Env{Stdout: os.Stdout, Stderr: os.Stderr}, []string{"wait", "-b", brokerName, "-n", s.namesrv}); code != 0 {
 		return errors.New("the broker is not ready")
 	}
-	r := &ours{namesrv: s.namesrv, broker: s.broker, controller: s.controller, work: work, recorded: recorded, results: results}
+	r := &ours{
+		namesrv: s.namesrv, broker: s.broker, controller: s.controller, release: s.compat, work: work, recorded: recorded, results: results,
+	}
 	got, err := r.run(ctx)
 	if err != nil {
 		return err
 	}
-	return compare(s, "ours-java", comparableAll(recorded), comparableAll(got))
+	return compare(s, comparableAll(recorded), comparableAll(got))
 }
 
 // judge compares the outputs in a folder, or records their differences.
 func judge(s settings, results string) error {
-	golden, err := load(s.golden, s.version)
+	golden, err := s.recorded()
 	if err != nil {
 		return err
 	}
-	got, err := load(results, s.version)
+	got, err := load(results)
 	if err != nil {
 		return err
 	}
-	return compare(s, s.version, golden, got)
+	return compare(s, withoutPolls(golden, s.version), withoutPolls(got, s.version))
 }
 
-func compare(s settings, version string, golden, got map[string]*output) error {
+func compare(s settings, golden, got map[string]*output) error {
 	known, err := readKnown(s.known)
 	if err != nil {
 		return err
 	}
 	if s.record {
-		known.record(version, golden, got)
+		known.record(s.combination(), golden, got)
 		if err := os.WriteFile(s.known, []byte(known.String()), 0o644); err != nil {
 			return err
 		}
 	}
-	return report(os.Stdout, version, golden, got, known)
+	return report(os.Stdout, s.combination(), golden, got, known)
 }
 
-// The scenario waits this long before the commands begin. Java's clients store their offsets ten seconds after their start
-// for the first time, and here that much may not have passed.
-const (
-	scenario   = "java/Scenario.java"
-	shortPause = "Thread.sleep(6000);"
-	longPause  = "Thread.sleep(15000);"
-)
+// changes to the recorder: file, what stands there, what stands in its place.
+var changes = [][3]string{
+	// The scenario waits this long before the commands begin. Java's clients store their offsets ten seconds after their
+	// start for the first time, and here that much may not have passed.
+	{"java/Scenario.java", "Thread.sleep(6000);", "Thread.sleep(15000);"},
+	// Commands that never end are stopped after so many seconds.
+	{"run.py", "kill=20", "kill=8"},
+}
 
-// recorder makes a copy of the recorder whose scenario waits longer, and returns its script.
+// recorder makes a copy of the recorder with the changes, and returns its script.
 func recorder(peer, work string) (string, error) {
 	dir := filepath.Join(work, "recorder")
 	if err := os.CopyFS(dir, os.DirFS(peer)); err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, scenario)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
+	for _, c := range changes {
+		file := filepath.Join(dir, c[0])
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		if !bytes.Contains(text, []byte(c[1])) {
+			return "", fmt.Errorf("%s has no %q", c[0], c[1])
+		}
+		if err := errors.Join(os.Chmod(file, 0o644), os.WriteFile(file, bytes.ReplaceAll(text, []byte(c[1]), []byte(c[2])), 0o644)); err != nil {
+			return "", err
+		}
 	}
-	if !bytes.Contains(text, []byte(shortPause)) {
-		return "", fmt.Errorf("%s has no %q", scenario, shortPause)
-	}
-	if err := os.Chmod(file, 0o644); err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "run.py"), os.WriteFile(file, bytes.ReplaceAll(text, []byte(shortPause), []byte(longPause)), 0o644)
+	return filepath.Join(dir, "run.py"), nil
 }
 
 // collect starts the servers and runs the commands.

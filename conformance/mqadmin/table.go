@@ -5,8 +5,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
-	_ "embed"
+	"embed"
 	"fmt"
 	"io"
 	"maps"
@@ -15,14 +16,25 @@ import (
 	"strings"
 
 	"rocketmq-go/admin/mqadmin"
+	"rocketmq-go/compat"
 )
 
-//go:embed testdata/recorded-5.3.3.txt.gz
-var recordedText []byte
+//go:embed testdata/*.gz
+var recordedTexts embed.FS
 
-// recordings are the outputs of Java's mqadmin 5.3.3 on Apache's 5.3.3.
-func recordings() (map[string]*output, error) {
-	z, err := gzip.NewReader(bytes.NewReader(recordedText))
+// recordings are the outputs of Java's mqadmin of one version on Apache's servers of a release ("" for 5.3.3), packed:
+//
+//	for f in *.txt; do echo "=== ${f%.txt}"; cat $f; done | gzip -9n
+func recordings(version, release string) (map[string]*output, error) {
+	name := version
+	if release = cmp.Or(release, compat.Release533); release != version {
+		name += "-on-" + release
+	}
+	packed, err := recordedTexts.ReadFile("testdata/recorded-" + name + ".txt.gz")
+	if err != nil {
+		return nil, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err
 	}
@@ -39,44 +51,55 @@ func recordings() (map[string]*output, error) {
 	return all, nil
 }
 
-// The generated part of docs/mqadmin.md.
+// The generated parts of docs/mqadmin.md.
 const (
 	tableBegin = "<!-- made by conformance/mqadmin --table, from the lists that the comparisons keep -->\n"
 	tableEnd   = "<!-- end -->\n"
 )
 
-// combinations are the columns of the table: versions in the list of known differences.
-var combinations = [][2]string{
-	{"5.3.3", "Java's tool, our servers"}, {"ours", "our tool, our servers"}, {"ours-java", "our tool, Apache's servers"},
+// overview is a table of what the comparisons say: a row for each sub-command, a column for some tool on some servers.
+type overview struct {
+	columns [][2]string // version in the list of known differences, title
+	brief   bool        // only rows with differences
 }
 
-// tableText is a row for each sub-command that was recorded: what the comparisons of its invocations say.
-func tableText(recorded map[string]*output, known *list) string {
+var overviews = []overview{
+	{columns: [][2]string{{"5.3.3", "Java's tool, our servers"}, {"ours", "our tool, our servers"}, {"ours-java", "our tool, Apache's servers"}}},
+	{columns: [][2]string{
+		{"4.9.7", "Java's tool 4.9.7, our servers"},
+		{"4.9.7@4.9.7", "Java's tool 4.9.7, our servers as 4.9.7"},
+		{"ours@4.9.7", "our tool, our servers as 4.9.7"},
+		{"ours-java@4.9.7", "our tool, Apache's 4.9.7"},
+	}, brief: true},
+}
+
+// text is the table for the invocations with some names.
+func (o overview) text(invocations []string, known *list) string {
 	byCommand := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(recorded)) {
+	for _, name := range slices.Sorted(slices.Values(invocations)) {
 		command, _, _ := strings.Cut(name, ".")
 		byCommand[command] = append(byCommand[command], name)
 	}
 	var b strings.Builder
-	same := make([]int, len(combinations))
+	same := make([]int, len(o.columns))
 	head, line := "| command | invocations", "| --- | ---"
-	for _, c := range combinations {
+	for _, c := range o.columns {
 		head, line = head+" | "+c[1], line+" | ---"
 	}
 	fmt.Fprintf(&b, "%s |\n%s |\n", head, line)
 	row := func(command string) {
 		names := byCommand[command]
 		delete(byCommand, command)
-		if len(names) == 0 {
-			return
-		}
-		fmt.Fprintf(&b, "| %s | %d", command, len(names))
-		for i, c := range combinations {
+		text, differ := fmt.Sprintf("| %s | %d", command, len(names)), false
+		for i, c := range o.columns {
 			cell, n := cellText(names, c[0], known)
 			same[i] += n
-			b.WriteString(" | " + cell)
+			differ = differ || n < len(names)
+			text += " | " + cell
 		}
-		b.WriteString(" |\n")
+		if len(names) > 0 && (differ || !o.brief) {
+			b.WriteString(text + " |\n")
+		}
 	}
 	for _, c := range mqadmin.Commands() {
 		row(c.Name)
@@ -84,7 +107,7 @@ func tableText(recorded map[string]*output, known *list) string {
 	for _, command := range slices.Sorted(maps.Keys(byCommand)) { // the list itself, wrong usage
 		row(command)
 	}
-	fmt.Fprintf(&b, "| all | %d", len(recorded))
+	fmt.Fprintf(&b, "| all | %d", len(invocations))
 	for _, n := range same {
 		fmt.Fprintf(&b, " | %d same", n)
 	}
@@ -113,23 +136,28 @@ func cellText(names []string, version string, known *list) (string, int) {
 	return fmt.Sprintf("%d same; %s", same, strings.Join(reasons, "; ")), same
 }
 
-// withTable replaces the table in a text.
-func withTable(text, table string) (string, error) {
-	before, rest, ok := strings.Cut(text, tableBegin)
-	_, after, ended := strings.Cut(rest, tableEnd)
-	if !ok || !ended {
-		return "", fmt.Errorf("no place for the table: want the lines %q and %q", tableBegin, tableEnd)
+// withTables replaces the tables in a text.
+func withTables(text string, known *list) (string, error) {
+	recorded, err := recordings(compat.Release533, "") // all have the same names
+	if err != nil {
+		return "", err
 	}
-	return before + tableBegin + table + tableEnd + after, nil
+	var b strings.Builder
+	for _, o := range overviews {
+		before, rest, ok := strings.Cut(text, tableBegin)
+		_, after, ended := strings.Cut(rest, tableEnd)
+		if !ok || !ended {
+			return "", fmt.Errorf("no place for a table: want the lines %q and %q", tableBegin, tableEnd)
+		}
+		b.WriteString(before + tableBegin + o.text(slices.Collect(maps.Keys(recorded)), known) + tableEnd)
+		text = after
+	}
+	return b.String() + text, nil
 }
 
-// writeTable brings the table in a file up to date.
-func writeTable(path, knownPath string) error {
+// writeTables brings the tables in a file up to date.
+func writeTables(path, knownPath string) error {
 	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	recorded, err := recordings()
 	if err != nil {
 		return err
 	}
@@ -137,7 +165,7 @@ func writeTable(path, knownPath string) error {
 	if err != nil {
 		return err
 	}
-	changed, err := withTable(string(text), tableText(recorded, known))
+	changed, err := withTables(string(text), known)
 	if err != nil {
 		return err
 	}
