@@ -43,6 +43,8 @@ bench:
 
 conformance-go: build ## the official Go client as a black-box suite
 	$(GO) run ./conformance/harness run --server ours --client go
+	$(GO) run ./conformance/harness run --server ours --client go --auth acl
+	$(GO) run ./conformance/harness run --server ours --client go --auth users
 
 conformance-java: build
 	conformance/java.sh

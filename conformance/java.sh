@@ -4,7 +4,7 @@
 #
 # The official Java clients against our servers (bin/rocketmq), and clusters of our and Apache's servers, compared with
 # the tables that Apache's servers gave. Needs JDK 17 or newer and Maven. Parts by name: java533 java497 compat mixed
-# stores bytes admin (default all).
+# stores bytes admin auth (default all).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for tool in java javac mvn go; do
@@ -19,7 +19,7 @@ lean=sync,create-topic,clustering,retry,transaction,offset-restart,broker-restar
 run() { echo "--- $*"; build/conformance/harness run "$@"; }
 
 failed=0
-for part in ${@:-java533 java497 compat mixed stores bytes admin}; do
+for part in ${@:-java533 java497 compat mixed stores bytes admin auth}; do
   case $part in
     java533) run --server ours --client java533 || failed=1 ;;
     java497) run --server ours --client java497 || failed=1 ;;
@@ -37,6 +37,9 @@ for part in ${@:-java533 java497 compat mixed stores bytes admin}; do
     admin) # the calls of the console and of the exporter
       build/conformance/harness admin --server ours || failed=1
       build/conformance/harness admin --server ours --compat 4.9.7 --tools 4.9.7 || failed=1 ;;
+    auth) # clients that sign, to a broker with access rules
+      run --server ours --client java497 --auth acl || failed=1
+      run --server ours --client java533 --auth users || failed=1 ;;
     *) echo "unknown part $part" >&2; exit 2 ;;
   esac
 done

@@ -354,9 +354,11 @@ func pull(r *run) error {
 }
 
 // puller starts a pull consumer of the case's topic and returns the topic's queues.
-func (r *run) puller() (rocketmq.PullConsumer, []*primitive.MessageQueue, error) {
-	c, err := rocketmq.NewPullConsumer(consumer.WithNsResolver(r.resolver()), consumer.WithGroupName(r.group()),
-		consumer.WithInstance(r.instance()), consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset))
+func (r *run) puller(opts ...consumer.Option) (rocketmq.PullConsumer, []*primitive.MessageQueue, error) {
+	c, err := rocketmq.NewPullConsumer(append([]consumer.Option{
+		consumer.WithNsResolver(r.resolver()), consumer.WithGroupName(r.group()),
+		consumer.WithInstance(r.instance()), consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset),
+	}, opts...)...)
 	if err != nil {
 		return nil, nil, err
 	}

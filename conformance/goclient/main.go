@@ -38,6 +38,14 @@ type options struct {
 	parallel         int
 	timeout          time.Duration
 	only             map[string]bool
+	auth             string
+}
+
+func (o *options) cases() []testCase {
+	if o.auth != "" {
+		return authCases()
+	}
+	return allCases()
 }
 
 func main() {
@@ -51,10 +59,11 @@ func main() {
 	flag.IntVar(&o.parallel, "parallel", 6, "cases that run side by side")
 	flag.DurationVar(&o.timeout, "timeout", 180*time.Second, "limit of one case (twice this for a broker restart)")
 	flag.StringVar(&log, "client-log", "client.log", "log file of the client")
+	flag.StringVar(&o.auth, "auth", "", "acl or users: the cases for brokers with such access rules")
 	list := flag.Bool("list", false, "print the names of the cases and end")
 	flag.Parse()
 	if *list {
-		for _, c := range allCases() {
+		for _, c := range o.cases() {
 			fmt.Println(c.name)
 		}
 		return
@@ -100,7 +109,7 @@ func report(rows []row) int {
 
 func runAll(o options) []row {
 	var chosen []testCase
-	for _, c := range allCases() {
+	for _, c := range o.cases() {
 		if o.only == nil || o.only[c.name] {
 			chosen = append(chosen, c)
 		}

@@ -22,6 +22,7 @@ import (
 type settings struct {
 	server, namesrvKind, brokerKind string
 	compat                          string
+	auth                            string // which access rules: acl, users, or none
 	root, binary, work              string
 	extra                           map[string]string // keys of the broker
 	java                            []string          // options of Java
@@ -44,6 +45,9 @@ func (s *settings) complete() error {
 		return err
 	}
 	s.root = root
+	if err := s.secure(); err != nil {
+		return err
+	}
 	if s.binary == "" {
 		s.binary = filepath.Join(root, "bin", "rocketmq")
 	}
@@ -67,6 +71,9 @@ func (s settings) label() string {
 func (s settings) expectedBroker() string {
 	if s.brokerKind != "ours" {
 		return s.brokerKind
+	}
+	if s.auth == "acl" { // which 5.3.3 does not know
+		return "apache-4.9.7"
 	}
 	if s.compat != "" {
 		return "apache-" + s.compat
@@ -108,6 +115,9 @@ func startCluster(ctx context.Context, s settings) (*cluster, error) {
 		return nil, err
 	}
 	if err := c.startBroker(ctx); err != nil {
+		return nil, errors.Join(err, c.stop())
+	}
+	if err := c.makeUsers(ctx); err != nil {
 		return nil, errors.Join(err, c.stop())
 	}
 	return c, nil
@@ -157,6 +167,9 @@ func (c *cluster) configure(ctx context.Context, nsPort, brokerPort int) error {
 		"brokerIP1":          "127.0.0.1",
 		"storePathRootDir":   filepath.Join(brokerDir, "store"),
 		"storePathCommitLog": filepath.Join(brokerDir, "store", "commitlog"),
+	}
+	if err := c.writeRules(brokerDir); err != nil {
+		return err
 	}
 	if c.compat != "" {
 		ns["compatVersion"], broker["compatVersion"] = c.compat, c.compat

@@ -83,13 +83,18 @@ func run(ctx context.Context, args []string) error {
 	fs.StringVar(&cases, "cases", "", "comma-separated cases (default all)")
 	fs.StringVar(&out, "out", "", "folder for the table (default ROOT/build/conformance)")
 	fs.StringVar(&expect, "expect", "", "expected table, or \"none\" (default ROOT/conformance/expected/BROKER.CLIENT.txt)")
+	fs.StringVar(&s.auth, "auth", "", "acl or users: the cases for brokers with access rules of 4.x or 5.x")
 	record := fs.Bool("record", false, "write the table as the expected one instead of comparing")
 	_ = fs.Parse(args)
 	if err := s.complete(); err != nil {
 		return err
 	}
+	suffix := ""
+	if s.auth != "" {
+		suffix = "." + s.auth
+	}
 	if expect == "" {
-		expect = filepath.Join(s.root, "conformance", "expected", s.expectedBroker()+"."+client+".txt")
+		expect = filepath.Join(s.root, "conformance", "expected", s.expectedBroker()+"."+client+suffix+".txt")
 	}
 	if out == "" {
 		out = filepath.Join(s.root, "build", "conformance")
@@ -102,7 +107,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(out, s.label()+"."+client+".txt")
+	file := filepath.Join(out, s.label()+"."+client+suffix+".txt")
 	if *record {
 		if err := got.failures(); err != nil {
 			return err
@@ -127,7 +132,7 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("%s: %w", expect, err)
 	}
 	var known map[string]string
-	if s.brokerKind == "ours" {
+	if s.brokerKind == "ours" && s.auth == "" {
 		name := client
 		if s.compat != "" {
 			name += "@" + s.compat
@@ -162,6 +167,9 @@ func runSuite(ctx context.Context, s settings, argv suite, cases string) (table,
 	args := []string{"-restart-cmd", self + " restart --control " + control}
 	if cases != "" {
 		args = append(args, "-cases", cases)
+	}
+	if s.auth != "" {
+		args = append(args, "-auth", s.auth)
 	}
 	output, runErr := argv.run(ctx, c, args...)
 	fmt.Fprintf(os.Stderr, "suite: %.1f s\n", time.Since(start).Seconds())

@@ -54,6 +54,7 @@ public final class Main {
         String suffix = Long.toHexString(System.currentTimeMillis());
         Set<String> only = null;
         int parallel = 6;
+        boolean auth = false;
         int timeout = 180; // a busy machine takes its time
         for (int i = 0; i < args.length; i += 2) {
             String value = i + 1 < args.length ? args[i + 1] : usage();
@@ -63,6 +64,7 @@ public final class Main {
                 case "-suffix" -> suffix = value;
                 case "-cases" -> only = Set.of(value.split(","));
                 case "-parallel" -> parallel = Integer.parseInt(value);
+                case "-auth" -> auth = true; // acl or users: the cases for brokers with such access rules
                 case "-timeout" -> timeout = Integer.parseInt(value);
                 default -> usage();
             }
@@ -71,7 +73,7 @@ public final class Main {
             usage();
         }
         List<Case> chosen = new ArrayList<>();
-        for (Case c : cases()) {
+        for (Case c : auth ? AuthCases.cases() : cases()) {
             if (only == null || only.contains(c.name)) {
                 chosen.add(c);
             }
@@ -80,7 +82,7 @@ public final class Main {
     }
 
     private static String usage() {
-        System.err.println("usage: Main -namesrv host:port [-restart-cmd CMD] [-cases a,b] [-parallel n] [-timeout s]");
+        System.err.println("usage: Main -namesrv host:port [-restart-cmd CMD] [-cases a,b] [-auth acl|users] [-parallel n] [-timeout s]");
         System.exit(2);
         return null;
     }
