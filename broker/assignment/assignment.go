@@ -172,6 +172,8 @@ func (s *Service) load(text []byte) error {
 	if err := fastjson.Unmarshal(text, &body); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	clear(s.modes)
 	for topic, groups := range body.MessageRequestModeMap.All() {
 		for group, mode := range groups.All() {
@@ -180,6 +182,15 @@ func (s *Service) load(text []byte) error {
 			}
 		}
 	}
+	return nil
+}
+
+// Replace makes the table a copy of a master's (the body of code 402).
+func (s *Service) Replace(master []byte) error {
+	if err := s.load(master); err != nil {
+		return err
+	}
+	s.writer.Changed()
 	return nil
 }
 

@@ -319,3 +319,20 @@ func TestRoutesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// A slave's modes become its master's.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	s := service(t, dir, nil)
+	s.SetMode(&protocol.SetMessageRequestModeRequestBody{Topic: "Old", ConsumerGroup: "G", Mode: protocol.RequestModePop})
+	const master = `{"messageRequestModeMap":{"T":{"G":{"consumerGroup":"G","mode":"POP","popShareQueueNum":2,"topic":"T"}}}}`
+	if err := s.Replace([]byte(master)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(fastjson.Marshal(service(t, dir, nil).Body())); got != master {
+		t.Errorf("after a restart %s", got)
+	}
+}

@@ -57,6 +57,8 @@ func IsSystem(name string) bool { return predefined[name] || strings.HasPrefix(n
 type Rules struct {
 	AutoCreate           bool // autoCreateSubscriptionGroup
 	EnableCreateSysGroup bool // enableCreateSysGroup: groups named CID_RMQ_SYS_… are created also without AutoCreate
+	// Slave: the table is a copy of the master's. Groups that would be created are served, and not kept.
+	Slave bool
 }
 
 // Options say where the table is kept and by which rules.
@@ -139,6 +141,9 @@ func (t *Table) Find(name string) *protocol.SubscriptionGroupConfig {
 	}
 	if name == "" || len(name) > maxNameLength || !topic.LegalName(name) {
 		return nil
+	}
+	if rules.Slave {
+		return newConfig(strings.Clone(name))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,6 +250,10 @@ func (t *Table) IsForbidden(group, topic string) bool {
 func (t *Table) All() []*protocol.SubscriptionGroupConfig {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
+	return t.allLocked()
+}
+
+func (t *Table) allLocked() []*protocol.SubscriptionGroupConfig {
 	all := make([]*protocol.SubscriptionGroupConfig, 0, t.groups.Len())
 	for _, cfg := range t.groups.All() {
 		all = append(all, cfg)
@@ -273,6 +282,12 @@ func (t *Table) load(text []byte) error {
 	if err := fastjson.Unmarshal(text, &body); err != nil {
 		return err
 	}
+	t.enter(&body)
+	return nil
+}
+
+// enter puts what a file or a master brings into the table.
+func (t *Table) enter(body *protocol.SubscriptionGroupWrapper) {
 	for name, cfg := range body.SubscriptionGroupTable.All() {
 		if cfg == nil {
 			continue
@@ -290,7 +305,24 @@ func (t *Table) load(text []byte) error {
 		t.forbidden[group] = m
 	}
 	t.version = body.DataVersion
-	return nil
+}
+
+// Replace makes the table a copy of a master's (the body of code 201), of the same version.
+func (t *Table) Replace(master *protocol.SubscriptionGroupWrapper) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.version == master.DataVersion {
+		return
+	}
+	for _, cfg := range t.allLocked() {
+		if _, ok := master.SubscriptionGroupTable.Get(cfg.GroupName); !ok {
+			t.groups.Delete(cfg.GroupName)
+		}
+	}
+	clear(t.forbidden)
+	t.enter(master)
+	t.writer.Changed()
+	t.o.Log.Info("subscription groups taken over from the master", "groups", t.groups.Len())
 }
 
 // Body is the whole table as it is written and answered (code 201).

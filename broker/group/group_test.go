@@ -204,3 +204,40 @@ func BenchmarkFind(b *testing.B) {
 	}
 	_ = table.Close()
 }
+
+// A slave's table becomes its master's, in content, version and file; groups that consumers bring are served and not kept.
+func TestReplace(t *testing.T) {
+	master := newTable(t, Options{})
+	for _, name := range []string{"Same", "New"} {
+		if err := master.Update(&protocol.SubscriptionGroupConfig{GroupName: name, ConsumeEnable: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	master.SetForbidden("Same", "T", false)
+	dir := t.TempDir()
+	slave := newTable(t, Options{Dir: dir, Rules: func() Rules { return Rules{AutoCreate: true, Slave: true} }})
+	for _, name := range []string{"Same", "Gone"} {
+		if err := slave.Update(&protocol.SubscriptionGroupConfig{GroupName: name}); err != nil {
+			t.Fatal(err)
+		}
+		slave.SetForbidden(name, "U", false)
+	}
+	slave.Replace(master.Body())
+	check := func(table *Table) {
+		t.Helper()
+		if table.DataVersion() != master.DataVersion() || table.Get("New") == nil || table.Get("Gone") != nil ||
+			!table.IsForbidden("Same", "T") || table.IsForbidden("Same", "U") || table.IsForbidden("Gone", "U") || !table.Get("Same").ConsumeEnable {
+			t.Errorf("%s", table.JSON())
+		}
+	}
+	check(slave)
+	if g := slave.Find("Consumers"); g == nil || g.GroupName != "Consumers" || slave.Get("Consumers") != nil {
+		t.Errorf("a group that a consumer brings: %+v, kept %+v", g, slave.Get("Consumers"))
+	}
+	slave.Replace(&protocol.SubscriptionGroupWrapper{DataVersion: master.DataVersion()})
+	check(slave)
+	if err := slave.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(newTable(t, Options{Dir: dir}))
+}

@@ -152,6 +152,25 @@ func (t *Table) Info(topic string) *protocol.TopicQueueMappingInfo {
 	return &info
 }
 
+// Replace makes the table a copy of a master's (code 21), of the same version. A master of Java's 5.x sends it, one of 4.9
+// has none.
+func (t *Table) Replace(master fastjson.Map[string, *protocol.TopicQueueMappingDetail], version protocol.DataVersion) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.version == version {
+		return
+	}
+	t.topics = metafile.Table[*protocol.TopicQueueMappingDetail]{}
+	for name, d := range master.All() {
+		if d != nil {
+			t.topics.Set(name, d)
+		}
+	}
+	t.used.Store(t.topics.Len() > 0)
+	t.version = version
+	t.writer.Changed()
+}
+
 // Delete forgets a topic.
 func (t *Table) Delete(topic string) {
 	t.mu.Lock()

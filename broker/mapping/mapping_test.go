@@ -150,3 +150,25 @@ func TestForce(t *testing.T) {
 		t.Error("a mapping for another broker was taken")
 	}
 }
+
+// A slave's mappings become its master's.
+func TestReplace(t *testing.T) {
+	text, err := os.ReadFile("testdata/b1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	master, slave := table(t, "b1", text), table(t, "b1", nil)
+	details, version := master.Details()
+	slave.Replace(details, version)
+	if got := slave.render(); !bytes.Equal(got, text) || !slave.Used() {
+		t.Errorf("got %s", got)
+	}
+	slave.Replace(fastjson.Map[string, *protocol.TopicQueueMappingDetail]{}, version)
+	if !slave.Used() {
+		t.Error("the same version brought something")
+	}
+	slave.Replace(fastjson.Map[string, *protocol.TopicQueueMappingDetail]{}, protocol.DataVersion{Counter: 9})
+	if slave.Used() || slave.Get("ST") != nil {
+		t.Error("a topic stays that the master does not have")
+	}
+}

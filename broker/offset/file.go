@@ -81,6 +81,12 @@ func (s *Store) load(text []byte) error {
 	if err := fastjson.Unmarshal(text, &body); err != nil {
 		return err
 	}
+	s.enter(&body)
+	return nil
+}
+
+// enter puts what a file or a master brings into the store. s.mu is held, or nobody else has the store yet.
+func (s *Store) enter(body *protocol.ConsumerOffsetSerializeWrapper) {
 	for name, queues := range body.OffsetTable.All() {
 		topic, group, ok := strings.Cut(name, "@")
 		if !ok {
@@ -89,18 +95,35 @@ func (s *Store) load(text []byte) error {
 		}
 		e := s.makeLocked(key{topic, group})
 		for id, offset := range queues.All() {
-			e.queues[id] = cell{committed: offset, hasCommitted: true}
+			e.take(id, offset)
 		}
 	}
 	for name, offset := range body.LmqOffsetTable.All() {
 		if topic, group, ok := strings.Cut(name, "@"); ok {
-			s.makeLocked(key{topic, group}).queues[0] = cell{committed: offset, hasCommitted: true}
+			s.makeLocked(key{topic, group}).take(0, offset)
 		}
 	}
 	if body.DataVersion != nil {
 		s.version = *body.DataVersion
 	}
-	return nil
+}
+
+// take sets the committed offset of a queue.
+func (e *entry) take(id int32, offset int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.queues[id]
+	c.committed, c.hasCommitted = offset, true
+	e.queues[id] = c
+}
+
+// Merge takes over what groups have committed at a master (the body of code 43). What the master does not know stays, as
+// in Java: it may have been committed here, while the master was away.
+func (s *Store) Merge(master *protocol.ConsumerOffsetSerializeWrapper) {
+	s.mu.Lock()
+	s.enter(master)
+	s.mu.Unlock()
+	s.dirty.Store(true)
 }
 
 // body is the whole table as it is written and answered (code 43).

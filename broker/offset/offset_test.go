@@ -358,3 +358,36 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", allocs)
 	}
 }
+
+// A slave takes over what its master has, and keeps what the master does not know.
+func TestMerge(t *testing.T) {
+	for _, lmq := range []bool{false, true} {
+		master, dir := newStore(t, Options{LMQ: lmq}), t.TempDir()
+		slave := newStore(t, Options{Dir: dir, LMQ: lmq})
+		master.Commit("", "G", "T", 0, 5)
+		master.Commit("", "%LMQ%g", "L", 0, 9)
+		slave.Commit("", "G", "T", 0, 7)
+		slave.Commit("", "G", "T", 1, 8)
+		slave.Commit("", "H", "T", 0, 3)
+		slave.CommitPull("G", "T", 0, 42)
+		slave.Merge(master.body())
+		check := func(s *Store) {
+			t.Helper()
+			for q, want := range map[key]map[int32]int64{{"T", "G"}: {0: 5, 1: 8}, {"T", "H"}: {0: 3}, {"L", "%LMQ%g"}: {0: 9}} {
+				for id, offset := range want {
+					if got, _ := s.Query(q.group, q.topic, id); got != offset {
+						t.Errorf("lmq %t, %v queue %d: %d, want %d", lmq, q, id, got, offset)
+					}
+				}
+			}
+		}
+		check(slave)
+		if slave.PullOffset("G", "T", 0) != 42 || *slave.body().DataVersion != *master.body().DataVersion {
+			t.Errorf("pulled %d, version %v", slave.PullOffset("G", "T", 0), slave.body().DataVersion)
+		}
+		if err := slave.Close(); err != nil {
+			t.Fatal(err)
+		}
+		check(newStore(t, Options{Dir: dir, LMQ: lmq}))
+	}
+}

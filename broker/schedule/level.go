@@ -59,7 +59,11 @@ func newLevel(s *Service, queueID int32, delay time.Duration) *level {
 	return &level{s: s, queueID: queueID, delay: delay, wake: make(chan struct{}, 1), settled: make(chan struct{}, 1)}
 }
 
-func (l *level) load(offset int64) { l.next, l.seen = offset, true }
+func (l *level) load(offset int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next, l.seen = offset, true
+}
 
 // position is the next offset to be delivered, and whether the level was ever used.
 func (l *level) position() (next int64, seen bool) {

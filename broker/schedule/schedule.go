@@ -125,6 +125,8 @@ func (s *Service) load(text []byte) error {
 	if err := fastjson.Unmarshal(text, &body); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for n, offset := range body.OffsetTable.All() {
 		if n >= 1 && int(n) <= len(s.levels) {
 			s.levels[n-1].load(offset)
@@ -135,6 +137,15 @@ func (s *Service) load(text []byte) error {
 	if body.DataVersion != nil {
 		s.version = *body.DataVersion
 	}
+	return nil
+}
+
+// Replace takes over how far a master has delivered (the body of code 45). Only a broker that does not Run may do so.
+func (s *Service) Replace(master []byte) error {
+	if err := s.load(master); err != nil {
+		return err
+	}
+	s.writer.Changed()
 	return nil
 }
 

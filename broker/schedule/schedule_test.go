@@ -283,3 +283,31 @@ func BenchmarkDeliver(b *testing.B) {
 		s.levels[0].put(s.levels[0].next, unit)
 	}
 }
+
+// A slave takes over how far its master is, and starts there when it is made the master.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	open := func() *Service {
+		s, err := New(Options{Dir: dir, Levels: []time.Duration{time.Second, time.Minute}, Store: newFakeStore()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	slave := open()
+	const master = `{"dataVersion":{"counter":3,"stateVersion":0,"timestamp":9},"offsetTable":{1:7,2:8,18:9}}`
+	if err := slave.Replace([]byte(master)); err != nil {
+		t.Fatal(err)
+	}
+	if err := slave.Replace([]byte("nonsense")); err == nil {
+		t.Error("nonsense was taken")
+	}
+	if err := slave.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open()
+	defer again.Close()
+	if got := string(again.JSON()); got != master {
+		t.Errorf("after a restart %s", got)
+	}
+}

@@ -338,18 +338,9 @@ func (t *Table) load(text []byte) error {
 		return err
 	}
 	for name, cfg := range body.TopicConfigTable.All() {
-		if cfg == nil {
-			continue
+		if cfg != nil {
+			t.enter(name, cfg)
 		}
-		if cfg.TopicName == "" {
-			cfg.TopicName = name
-		}
-		if cfg.ReadQueueNums > MaxQueues || cfg.WriteQueueNums > MaxQueues {
-			t.o.Log.Error("topic has too many queues, the others are not served", "topic", name, "read", cfg.ReadQueueNums,
-				"write", cfg.WriteQueueNums, "max", MaxQueues)
-			cfg.ReadQueueNums, cfg.WriteQueueNums = min(cfg.ReadQueueNums, MaxQueues), min(cfg.WriteQueueNums, MaxQueues)
-		}
-		t.topics.Set(name, cfg)
 	}
 	t.version = body.DataVersion
 	return nil
