@@ -64,13 +64,18 @@ func (c *counts) load(text []byte) error {
 	if err := fastjson.Unmarshal(text, &body); err != nil {
 		return err
 	}
+	c.enter(&body)
+	return nil
+}
+
+// enter puts what a file or a master brings into the table.
+func (c *counts) enter(body *protocol.TimerMetricsSerializeWrapper) {
 	for topic, metric := range body.TimingCount.All() {
 		if metric != nil {
 			c.find(topic).metric = *metric
 		}
 	}
 	c.version = body.DataVersion
-	return nil
 }
 
 // find returns the count of a topic; the name may be a view.

@@ -42,7 +42,7 @@ func (s *Service) enterArrived(ctx context.Context, caughtUp func() bool) time.D
 		if !s.place(caughtUp) {
 			return retryAfter
 		}
-		end := s.o.Store.MaxOffset(Topic, queue)
+		end := s.end()
 		if w.next >= end {
 			w.known = nil
 			return never
@@ -52,6 +52,15 @@ func (s *Service) enterArrived(ctx context.Context, caughtUp func() bool) time.D
 		}
 	}
 	return never
+}
+
+// end is the queue offset before which messages may be entered.
+func (s *Service) end() int64 {
+	end := s.o.Store.MaxOffset(Topic, queue)
+	if at := s.masterAt(); at != nil {
+		end = min(end, at.QueueOffset)
+	}
+	return end
 }
 
 // place corrects an offset that is outside the queue: messages were deleted, or the log has lost its end. False: it
@@ -124,6 +133,13 @@ func (s *Service) decide(it item, now int64) {
 		it.write = now
 	}
 	due := m.out
+	if at := s.masterAt(); at != nil && due < now {
+		if due >= at.ReadTime { // the master is late
+			it.write = min(it.write, due)
+			w.arrive(it, due, nil)
+		}
+		return
+	}
 	if due < now {
 		if due < it.write {
 			it.write = neverEntered
@@ -188,7 +204,9 @@ func (s *Service) enter() error {
 			return err
 		}
 		s.pending.Add(int64(a.unit.Weight()))
-		s.counts.add(a.count, int64(a.unit.Weight()))
+		if s.master == nil { // a slave takes over its master's counts
+			s.counts.add(a.count, int64(a.unit.Weight()))
+		}
 	}
 	if err := s.files.Log.Write(); err != nil {
 		return err

@@ -93,8 +93,9 @@ type Service struct {
 	read      int64      // ms: slots before are delivered
 	logEnd    int64      // end of the commit log when the service was made
 	recovered bool
-	unwritten bool                // units are entered that cannot be read back yet
-	told      timerlog.Checkpoint // the newest version
+	unwritten bool                 // units are entered that cannot be read back yet
+	told      timerlog.Checkpoint  // the newest version
+	master    *timerlog.Checkpoint // how far the master is; nil: this is one
 	flushing  sync.Mutex
 
 	pending   atomic.Int64 // the sum of the slots' numbers
@@ -211,6 +212,11 @@ func (s *Service) Checkpoint() timerlog.Checkpoint {
 
 // checkpoint makes the present checkpoint, with a new version if it moved. s.mu is held.
 func (s *Service) checkpoint() timerlog.Checkpoint {
+	if s.master != nil {
+		cp := *s.master // with its version
+		cp.ReadTime, cp.FlushPos, cp.QueueOffset = s.read, s.pos, s.next
+		return cp
+	}
 	was := s.told
 	s.told.ReadTime, s.told.FlushPos = s.readTime(), s.pos
 	s.told.QueueOffset, s.told.MasterQueueOffset = s.next, s.next
@@ -223,7 +229,7 @@ func (s *Service) checkpoint() timerlog.Checkpoint {
 
 // readTime is the time before which all slots are delivered, or empty. s.mu is held.
 func (s *Service) readTime() int64 {
-	if !s.recovered {
+	if !s.recovered || s.master != nil {
 		return s.read
 	}
 	now := s.now()

@@ -32,6 +32,7 @@ type rig struct {
 	service *Service
 	running atomic.Pointer[Service]
 	stopRun func()
+	slave   bool // the next start follows
 }
 
 func newRig(t *testing.T) *rig {
@@ -72,7 +73,11 @@ func (r *rig) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	service := r.service
-	go func() { done <- service.Run(ctx) }()
+	run := service.Run
+	if r.slave {
+		run = service.Follow
+	}
+	go func() { done <- run(ctx) }()
 	r.stopRun = func() {
 		cancel()
 		if err := <-done; err != nil {
