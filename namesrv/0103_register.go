@@ -54,7 +54,7 @@ func (s *Server) registerBroker(r *remoting.Request, resp *protocol.Response) er
 	if err != nil {
 		return err
 	}
-	answer.MasterAddr, answer.HaServerAddr = done.MasterAddr, done.MasterHA
+	answer.MasterAddr, answer.HaServerAddr = reachableAddr(r.Channel, done.MasterAddr), reachableAddr(r.Channel, done.MasterHA)
 	if cfg.ReturnOrderTopicConfigToBroker {
 		resp.Body, _ = s.kv.Namespace(kvconfig.OrderTopics)
 	}

@@ -6,8 +6,10 @@ package namesrv
 import (
 	"bytes"
 	"net/netip"
+	"strings"
 
 	"rocketmq-go/remoting"
+	"rocketmq-go/remoting/protocol"
 )
 
 // anyAddress stands in a body where a broker registered the wildcard address, as one with brokerIP1=auto does at a name
@@ -20,13 +22,25 @@ func reachable(ch remoting.Channel, body []byte) []byte {
 	if !bytes.Contains(body, anyAddress) {
 		return body
 	}
+	return bytes.ReplaceAll(body, anyAddress, []byte(`"`+localHost(ch)+`:`))
+}
+
+// reachableAddr does it for the address of a slave's master.
+func reachableAddr(ch remoting.Channel, addr protocol.Opt[string]) protocol.Opt[string] {
+	if port, ok := strings.CutPrefix(addr.V, "0.0.0.0:"); ok {
+		addr.V = localHost(ch) + ":" + port
+	}
+	return addr
+}
+
+// localHost is where a client has reached us, with brackets if it is an IPv6 address.
+func localHost(ch remoting.Channel) string {
 	local := ch.LocalAddr().Addr().Unmap().WithZone("")
 	if !local.IsValid() || local.IsUnspecified() {
 		local = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
-	host := local.String()
 	if local.Is6() {
-		host = "[" + host + "]"
+		return "[" + local.String() + "]"
 	}
-	return bytes.ReplaceAll(body, anyAddress, []byte(`"`+host+`:`))
+	return local.String()
 }

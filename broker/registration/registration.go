@@ -14,6 +14,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,8 @@ type Options struct {
 	Servers func() []string
 	// Topics gives the whole table with its version, to be sent as it is. The registrar does not change it.
 	Topics func() *protocol.TopicConfigSerializeWrapper
+	// Master is told what a name server answers to a slave: where its master is, empty if it does not know. nil: not wanted.
+	Master func(namesrv, addr, haAddr string)
 	// Order is told which topics the name servers' ORDER_TOPIC_CONFIG lists.
 	Order   func(topics []string)
 	Period  func() time.Duration // between two registrations; Java keeps it within 10 s and 60 s
@@ -295,14 +298,14 @@ func (s *server) registerAll(ctx context.Context, periodic bool) (remoting.Chann
 	}
 	s.host = ch.LocalAddr().Addr().Unmap().String()
 	table, b := s.r.o.Topics(), s.r.o.Broker()
-	var order []byte
+	var answer *protocol.Command
 	if !periodic || !b.AskFirst || s.changed(ctx, ch, &b, table) {
-		order, err = s.register(ctx, ch, s.request(&b, table))
+		answer, err = s.register(ctx, ch, s.request(&b, table))
 		var refusal *protocol.Error
 		if b.Compressed && errors.As(err, &refusal) {
 			s.r.o.Log.Info("name server refuses the compressed registration, it gets a plain one", "namesrv", s.addr, "error", err)
 			s.plain = true
-			order, err = s.register(ctx, ch, s.request(&b, table))
+			answer, err = s.register(ctx, ch, s.request(&b, table))
 		}
 	}
 	s.known, s.told = err == nil, table
@@ -310,13 +313,29 @@ func (s *server) registerAll(ctx context.Context, periodic bool) (remoting.Chann
 		s.slow.Store(false)
 	}
 	s.unlock()
-	// The order topics may change topics, which are then announced: not with the token in hand.
-	s.r.ordered(s.addr, order)
+	if answer != nil {
+		// The order topics may change topics, which are then announced: not with the token in hand.
+		s.r.ordered(s.addr, answer.Body)
+		s.r.toldMaster(s.addr, answer)
+	}
 	return ch, err
 }
 
-// register sends a registration and returns what the name server says of order topics. The token is held.
-func (s *server) register(ctx context.Context, ch remoting.Channel, cmd *protocol.Command) (order []byte, err error) {
+// toldMaster reads where a slave's master is.
+func (r *Registrar) toldMaster(addr string, answer *protocol.Command) {
+	if r.o.Master == nil {
+		return
+	}
+	var h protocol.RegisterBrokerResponseHeader
+	if err := h.ParseFields(&answer.Fields); err != nil {
+		r.o.Log.Warn("answer of the name server not understood", "namesrv", addr, "error", err)
+		return
+	}
+	r.o.Master(addr, strings.Clone(h.MasterAddr.V), strings.Clone(h.HaServerAddr.V))
+}
+
+// register sends a registration and returns the answer. The token is held.
+func (s *server) register(ctx context.Context, ch remoting.Channel, cmd *protocol.Command) (*protocol.Command, error) {
 	answer, err := ch.Call(ctx, cmd)
 	if err != nil {
 		return nil, err
@@ -324,7 +343,7 @@ func (s *server) register(ctx context.Context, ch remoting.Channel, cmd *protoco
 	if answer.Code != protocol.RespSuccess {
 		return nil, protocol.Errorf(answer.Code, "%s", answer.Remark.V)
 	}
-	return answer.Body, nil
+	return answer, nil
 }
 
 // ordered takes the list of order topics from an answer; an empty body means that the name server has none.
