@@ -96,14 +96,14 @@ func (b *Broker) dial() func(ctx context.Context, addr string) (net.Conn, error)
 
 // registration tells the registrar who it registers.
 func (b *Broker) registration() registration.Options {
-	return registration.Options{
+	o := registration.Options{
 		Client:  b.client,
 		Profile: b.profile,
 		Broker: func() registration.Broker {
 			v := b.values()
 			return registration.Broker{
 				Cluster: v.BrokerClusterName, Name: v.BrokerName, ID: v.BrokerID, Permission: int32(v.BrokerPermission),
-				Started: b.started.UnixMilli(), AskFirst: !v.ForceRegister, Compressed: v.CompressedRegister,
+				Started: b.started.UnixMilli(), AskFirst: !v.ForceRegister && !b.isSlave(), Compressed: v.CompressedRegister,
 				Mapping:   b.mappingInfo(),
 				Single:    v.EnableSingleTopicRegister && !b.compat49(),
 				Address:   func(local string) string { return b.registered(v.BrokerIP1, local, b.port) },
@@ -117,6 +117,10 @@ func (b *Broker) registration() registration.Options {
 		Timeout: func() time.Duration { return config.Millis(b.values().RegisterBrokerTimeoutMills) },
 		Log:     b.log,
 	}
+	if b.isSlave() { // which has its master's topics
+		o.Order, o.Master = func([]string) {}, b.slave.Found
+	}
+	return o
 }
 
 // registered is an address as a name server is told. For "auto" it is the local address of the connection to the name

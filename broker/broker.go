@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,7 @@ import (
 	"rocketmq-go/broker/offset"
 	"rocketmq-go/broker/put"
 	"rocketmq-go/broker/registration"
+	"rocketmq-go/broker/replication"
 	"rocketmq-go/broker/reply"
 	"rocketmq-go/broker/schedule"
 	"rocketmq-go/broker/stats"
@@ -112,13 +114,16 @@ type Broker struct {
 	client       *remoting.Client
 	discovery    *registration.Discovery
 	registrar    *registration.Registrar
+	master       *replication.Master // nil on a slave
+	slave        *replication.Slave  // nil on a master
 
 	arrivals atomic.Pointer[func(store.Arrival)] // who is told of arrivals, once everything is there
 
 	resolved atomic.Pointer[resolvedHost] // of brokerIP1
 
 	main, fast net.Listener
-	port       int // of the main port; the configured one without sockets
+	ha         net.Listener // for slaves; nil on a slave
+	port       int          // of the main port; the configured one without sockets
 
 	stopRegistrar context.CancelFunc
 	registering   sync.WaitGroup
@@ -140,9 +145,6 @@ func New(o Options) (*Broker, error) {
 	b := &Broker{o: o, cfg: o.Config, log: o.Log, started: o.Now(), profile: compat.For(o.Config.CompatVersion())}
 	b.flushes = metrics.FlushBounds.New()
 	b.port = b.values().Server.ListenPort
-	if b.values().Store.BrokerRole == config.Slave {
-		return nil, errors.New("brokerRole=SLAVE: this broker cannot replicate from a master yet")
-	}
 	if err := b.open(); err != nil {
 		return nil, errors.Join(err, b.closeFiles())
 	}
@@ -172,7 +174,7 @@ func (b *Broker) open() error {
 	if err != nil {
 		return err
 	}
-	if b.store, err = store.Open(b.storeConfig(levels)); err != nil {
+	if err := b.openStore(b.storeConfig(levels)); err != nil {
 		return err
 	}
 	_, newest, _ := b.store.Timestamps()
@@ -219,12 +221,14 @@ func (b *Broker) open() error {
 	if err := b.openAssignment(); err != nil {
 		return err
 	}
+	b.openSlave(served)
 	b.table = api.New(api.Services{
 		Config: b.cfg, Profile: b.profile, Store: served, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Broadcast: b.broadcast, Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
 		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
-		Assignment: b.assignment, Users: b.users, Plain: b.plain, Mappings: b.mappings, CallBroker: b.peers().call, StoreHost: b.storeHost,
-		Runtime: b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
+		Assignment: b.assignment, Users: b.users, Plain: b.plain, Mappings: b.mappings, Replication: b.replica(), CallBroker: b.peers().call,
+		StoreHost: b.storeHost,
+		Runtime:   b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
 	arrived := func(a store.Arrival) {
 		b.stats.Traffic.Stored()
@@ -248,10 +252,11 @@ func (b *Broker) open() error {
 	b.registrar = registration.New(b.registration())
 	b.topics.OnChange(b.registrar.Changed)
 	b.cfg.OnUpdate(func(_, _ *config.BrokerValues, keys []string) {
-		for _, key := range keys {
-			if key == "brokerPermission" {
-				b.registrar.Again()
-			}
+		if slices.Contains(keys, "brokerPermission") {
+			b.registrar.Again()
+		}
+		if b.slave != nil {
+			b.slave.Configured()
 		}
 	})
 	return nil
@@ -281,7 +286,9 @@ func (b *Broker) openTables() error {
 		Dir: dir, Compat49: b.compat49(), LMQ: v.Store.EnableLmq, Now: b.o.Now, Log: b.log,
 		Rules: func() group.Rules {
 			v := b.values()
-			return group.Rules{AutoCreate: v.AutoCreateSubscriptionGroup, EnableCreateSysGroup: v.EnableCreateSysGroup}
+			return group.Rules{
+				AutoCreate: v.AutoCreateSubscriptionGroup, EnableCreateSysGroup: v.EnableCreateSysGroup, Slave: b.isSlave(),
+			}
 		},
 	}); err != nil {
 		return err
@@ -331,7 +338,9 @@ func (b *Broker) joined(cfg *protocol.SubscriptionGroupConfig, data *protocol.Co
 		t := b.topics.Get(data.SubscriptionDataSet[i].Topic)
 		order = order || t != nil && t.Order
 	}
-	b.topics.RetryTopicOf(cfg.GroupName, cfg.RetryQueueNums, sysFlag, order)
+	if !b.isSlave() { // which has its master's topics
+		b.topics.RetryTopicOf(cfg.GroupName, cfg.RetryQueueNums, sysFlag, order)
+	}
 	b.filters.Register(cfg.GroupName, data.SubscriptionDataSet)
 }
 

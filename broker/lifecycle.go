@@ -37,10 +37,16 @@ func (b *Broker) Start(ctx context.Context) error {
 	running, stop := context.WithCancel(context.Background())
 	b.stopServices = stop
 	b.services, running = errgroup.WithContext(running)
-	for _, run := range []func(context.Context) error{
+	services := []func(context.Context) error{
 		b.offsets.Run, b.broadcast.Run, b.consumers.Run, b.producers.Run, b.filters.Run, b.stats.Run, b.table.Holder.Run,
-		b.schedule.Run, b.transactions.Run, b.runTimers, b.runCompaction, b.runProtection, b.runPlain,
-	} {
+		b.runCompaction, b.runPlain,
+	}
+	if b.isSlave() {
+		services = append(services, b.follow()...)
+	} else {
+		services = append(services, b.lead()...)
+	}
+	for _, run := range services {
 		b.services.Go(func() error {
 			err := run(running)
 			if err != nil {
@@ -71,12 +77,12 @@ func (b *Broker) register(ctx context.Context) {
 	b.registrar.Wait(wait)
 }
 
-// listen opens the main port and the fast one, two below. With listenPort=0 it takes ports of which the next one is
-// free too: replication will want it.
+// listen opens the main port, the fast one, two below, and a master's for slaves, by default one above. With listenPort=0 it
+// takes three that are free.
 func (b *Broker) listen() error {
 	v := b.values()
 	if v.Server.ListenPort != 0 {
-		return b.listenAt(v.Server.BindAddress, v.Server.ListenPort)
+		return b.listenAt(v.Server.BindAddress, v.Server.ListenPort, v.Store.HaListenPort)
 	}
 	var err error
 	for range portTries {
@@ -84,7 +90,7 @@ func (b *Broker) listen() error {
 		if port, err = freePort(v.Server.BindAddress); err != nil {
 			return err
 		}
-		if err = b.listenAt(v.Server.BindAddress, port); err == nil {
+		if err = b.listenAt(v.Server.BindAddress, port, port+1); err == nil {
 			b.cfg.Adjust(func(v *config.BrokerValues) { v.Server.ListenPort, v.Store.HaListenPort = port, port+1 })
 			return nil
 		}
@@ -135,17 +141,26 @@ func freePortAbove(host string, port int) (int, error) {
 	return 0, err
 }
 
-func (b *Broker) listenAt(host string, port int) error {
-	main, err := remoting.Listen(net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		return err
+func (b *Broker) listenAt(host string, port, ha int) error {
+	ports := []int{port, port - 2, ha}
+	if b.isSlave() {
+		ports = ports[:2]
 	}
-	fast, err := remoting.Listen(net.JoinHostPort(host, strconv.Itoa(port-2)))
-	if err != nil {
-		main.Close()
-		return err
+	var open []net.Listener
+	for _, p := range ports {
+		l, err := remoting.Listen(net.JoinHostPort(host, strconv.Itoa(p)))
+		if err != nil {
+			for _, l := range open {
+				l.Close()
+			}
+			return err
+		}
+		open = append(open, l)
 	}
-	b.main, b.fast, b.port = main, fast, port
+	b.main, b.fast, b.port = open[0], open[1], port
+	if !b.isSlave() {
+		b.ha = open[2]
+	}
 	return nil
 }
 

@@ -57,6 +57,8 @@ func (b *Broker) storeConfig(levels []time.Duration) store.Config {
 		Now:                        b.o.Now,
 		Log:                        b.logOf("store"),
 		Arrived:                    b.arrived,
+		Slave:                      b.isSlave(),
+		SlaveTimeout:               func() time.Duration { return config.Millis(b.values().Store.SlaveTimeout) },
 		Flushed:                    func(took time.Duration) { b.flushes.Observe(int64(took)) },
 	}
 }
@@ -150,7 +152,7 @@ func (b *Broker) transactionRules() transaction.Rules {
 		OpSize:         v.TransactionOpMsgMaxSize,
 		MetricsEvery:   config.Millis(v.TransactionMetricFlushInterval),
 		Reserved:       time.Duration(v.Store.FileReservedTime) * time.Hour,
-		Slave:          v.Store.BrokerRole == config.Slave,
+		Slave:          b.isSlave(),
 	}
 }
 

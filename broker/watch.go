@@ -31,16 +31,16 @@ func (b *Broker) Collect(w *metric.Writer) {
 		Config: b.values, Store: b.store, Topics: b.topics, Groups: b.groups, Offsets: b.offsets, Consumers: b.consumers,
 		Producers: b.producers, Stats: b.stats, Transactions: b.transactions, Timers: b.timers, Server: b.server,
 		Requests: &b.requests, Flushes: b.flushes, Earliest: b.earliest, Waiting: b.table.Queued,
-		Unsupported: b.table.Unsupported, Held: b.table.Holder.Held, Registered: b.registrar.Registered, Now: b.o.Now,
+		Unsupported: b.table.Unsupported, Held: b.table.Holder.Held, Registered: b.registrar.Registered, Replication: b.replica(), Now: b.o.Now,
 	}
 	s.Collect(w)
 }
 
-// Ready tells whether producers and consumers can be served: the store takes messages, and a name server sends clients
-// here. The error says what is missing.
+// Ready tells whether producers and consumers can be served: the store takes messages, which a slave's need not, a slave
+// copies its master, and a name server sends clients here. The error says what is missing.
 func (b *Broker) Ready() error {
-	var err error
-	if !b.store.Writable() {
+	err := b.replica().Ready()
+	if !b.isSlave() && !b.store.Writable() {
 		err = errors.New("the store takes no messages")
 	}
 	if ok, all := b.registrar.Registered(); all > 0 && ok == 0 {

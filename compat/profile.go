@@ -24,6 +24,8 @@ type Profile struct {
 	SysFlags bool
 	// HeartbeatV2: answers to heartbeats tell of heartbeats without subscriptions.
 	HeartbeatV2 bool
+	// SlavesReject: slaves refuse sends, and pulls without slaveReadEnable, before they look at them.
+	SlavesReject bool
 	// CommitChecks: commits of offsets are refused for unknown groups and topics.
 	CommitChecks bool
 	// ServerReset: offsets can be reset without the clients' help.
@@ -84,7 +86,7 @@ func For(release string) *Profile {
 	return &Profile{
 		Release: Release533, Version: mqversion.V5_3_3, InvalidParameter: 29,
 		FAQ:         "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.",
-		OrderTopics: true, BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, CommitChecks: true,
+		OrderTopics: true, BrokerProperties: true, TopicAttributes: true, SysFlags: true, HeartbeatV2: true, SlavesReject: true, CommitChecks: true,
 		ServerReset: true, LockedRetryIsDead: true, DeadAtOnce: true, TransactionIDs: true, KeepWait: true, Transactions5: true, Timers: true,
 		Runtime5: true, FirstNeedsAll: true, StateVersions: true, TopicsReturn: true, ActingMasters: true, QueryKeepsAlive: true,
 	}

@@ -44,15 +44,16 @@ type role[T any] struct {
 	name      string // for people
 	objects   func(*T) []object
 	own       func(*T) *OwnConfig
-	preset    func(*T)                // the launcher's values, before the file
-	normalise func(*T)                // what setters do beyond storing
-	finish    func(*T, *loader) error // derived values and checks, after the file
-	construct func(*T)                // what building the server changes, which -p does not show
-	refuse    func(*T) []refusal      // what cannot be enforced yet
-	storeFile func(*T) string         // where hot update writes without -c
-	blocked   []string                // keys hot update refuses, besides configBlackList
-	blackList func(*T) string         // configBlackList
-	remark497 string                  // answer to a blocked key in 4.9.7
+	preset    func(*T)                     // the launcher's values, before the file
+	normalise func(*T)                     // what setters do beyond storing
+	finish    func(*T, *loader) error      // derived values and checks, after the file
+	construct func(*T)                     // what building the server changes, which -p does not show
+	refuse    func(*T) []refusal           // what cannot be enforced yet
+	fixed     func(old, next *T) []refusal // what a hot update must not change
+	storeFile func(*T) string              // where hot update writes without -c
+	blocked   []string                     // keys hot update refuses, besides configBlackList
+	blackList func(*T) string              // configBlackList
+	remark497 string                       // answer to a blocked key in 4.9.7
 }
 
 // state is one immutable version of the configuration.

@@ -140,17 +140,17 @@ type MessageStoreConfig struct {
 	MessageIndexSafe bool `def:"false" mark:"m"`
 	// 0 or not given: listenPort+1.
 	HaListenPort            int `def:"10912" mark:"r"`
-	HaSendHeartbeatInterval int `def:"5000" later:"replication"`
+	HaSendHeartbeatInterval int `def:"5000"`
 	// ms without data before the slave connects anew.
-	HaHousekeepingInterval int `def:"20000" later:"replication"`
+	HaHousekeepingInterval int `def:"20000"`
 	// Bytes of a replication frame.
-	HaTransferBatchSize int `def:"32768" later:"replication"`
+	HaTransferBatchSize int `def:"32768"`
 	// Fixed master; otherwise the name server tells it.
-	HaMasterAddress string `def:"null" later:"replication" mark:"m"`
+	HaMasterAddress string `def:"null" mark:"m"`
 	// Bytes a slave may lag and still count as in sync; HaMaxGapNotInSync of 5.x.
-	HaSlaveFallbehindMax int `def:"!" v4:"268435456" later:"replication"`
+	HaSlaveFallbehindMax int `def:"!" v4:"268435456"`
 	// Bytes a slave may lag and still count as in sync.
-	HaMaxGapNotInSync int `def:"268435456" v4:"!" later:"replication"`
+	HaMaxGapNotInSync int `def:"268435456" v4:"!"`
 	// ASYNC_MASTER, SYNC_MASTER or SLAVE.
 	BrokerRole BrokerRole `def:"ASYNC_MASTER" mark:"mr"`
 	// ASYNC_FLUSH or SYNC_FLUSH.
@@ -159,7 +159,7 @@ type MessageStoreConfig struct {
 	SyncFlushTimeout  int `def:"5000"`
 	PutMessageTimeout int `def:"8000" v4:"!" none:"unused in Java too; see syncFlushTimeout"`
 	// ms; then FLUSH_SLAVE_TIMEOUT(12).
-	SlaveTimeout int `def:"3000" later:"replication"`
+	SlaveTimeout int `def:"3000"`
 	// Delays <n>[smhd], separated by single blanks, from level 1 on; see DelayLevels.
 	MessageDelayLevel string `def:"1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h" mark:"r"`
 	// ms between writes of delayOffset.json.
@@ -168,7 +168,7 @@ type MessageStoreConfig struct {
 	CleanFileForciblyEnable bool `def:"true" mark:"m"`
 	WarmMapedFileEnable     bool `def:"false" none:"space is faulted in ahead of the write position anyway"`
 	// Pulls out of range on slaves are corrected.
-	OffsetCheckInSlave bool `def:"false" later:"replication"`
+	OffsetCheckInSlave bool `def:"false"`
 	DebugLockEnable    bool `def:"false" none:"internal tuning of the Java server"`
 	// Commit log duplicates by confirmOffset.
 	DuplicationEnable bool `def:"false" later:"duplication"`
@@ -230,22 +230,22 @@ type MessageStoreConfig struct {
 	EnableCleanExpiredOffset           bool  `def:"false" v4:"!" none:"unused in Java too; offsets go with their topic" mark:"m"`
 	MaxAsyncPutMessageRequests         int   `def:"5000" v4:"!" none:"internal tuning of the Java server"`
 	PullBatchMaxMessageCount           int   `def:"160" v4:"!" none:"unused in Java too; see maxTransferCountOnMessageInMemory"`
-	TotalReplicas                      int   `def:"1" v4:"!" later:"replication" mark:"m"`
+	TotalReplicas                      int   `def:"1" v4:"!" later:"slave acting master" mark:"m"`
 	// SYNC_MASTER: acknowledgements waited for.
-	InSyncReplicas                         int     `def:"1" v4:"!" later:"replication" mark:"m"`
-	MinInSyncReplicas                      int     `def:"1" v4:"!" later:"replication" mark:"m"`
-	AllAckInSyncStateSet                   bool    `def:"false" v4:"!" later:"POP consumption" mark:"m"`
+	InSyncReplicas                         int     `def:"1" v4:"!" mark:"m"`
+	MinInSyncReplicas                      int     `def:"1" v4:"!" later:"slave acting master" mark:"m"`
+	AllAckInSyncStateSet                   bool    `def:"false" v4:"!" later:"controller mode" mark:"m"`
 	EnableAutoInSyncReplicas               bool    `def:"false" v4:"!" none:"internal tuning of the Java server" mark:"m"`
-	HaFlowControlEnable                    bool    `def:"false" v4:"!" later:"controller mode" mark:"m"`
-	MaxHaTransferByteInSecond              int64   `def:"104857600" v4:"!" later:"replication"`
-	HaMaxTimeSlaveNotCatchup               int64   `def:"15000" v4:"!" later:"replication"`
-	SyncMasterFlushOffsetWhenStartup       bool    `def:"false" v4:"!" later:"replication"`
-	MaxChecksumRange                       int64   `def:"1073741824" v4:"!" later:"replication"`
+	HaFlowControlEnable                    bool    `def:"false" v4:"!" mark:"m"`
+	MaxHaTransferByteInSecond              int64   `def:"104857600" v4:"!"`
+	HaMaxTimeSlaveNotCatchup               int64   `def:"15000" v4:"!" later:"controller mode"`
+	SyncMasterFlushOffsetWhenStartup       bool    `def:"false" v4:"!" later:"slave acting master"`
+	MaxChecksumRange                       int64   `def:"1073741824" v4:"!" later:"controller mode"`
 	ReplicasPerDiskPartition               int     `def:"1" v4:"!" none:"internal tuning of the Java server"`
 	LogicalDiskSpaceCleanForciblyThreshold float64 `def:"0.8" v4:"!" none:"internal tuning of the Java server"`
-	MaxSlaveResendLength                   int64   `def:"268435456" v4:"!" later:"replication"`
-	SyncFromLastFile                       bool    `def:"false" v4:"!" later:"replication"`
-	AsyncLearner                           bool    `def:"false" v4:"!" later:"replication"`
+	MaxSlaveResendLength                   int64   `def:"268435456" v4:"!" later:"slave acting master"`
+	SyncFromLastFile                       bool    `def:"false" v4:"!" later:"controller mode"`
+	AsyncLearner                           bool    `def:"false" v4:"!" later:"controller mode"`
 	MaxConsumeQueueScan                    int     `def:"20000" v4:"!"`
 	SampleCountThreshold                   int     `def:"5000" v4:"!"`
 	ColdDataFlowControlEnable              bool    `def:"false" v4:"!" later:"cold read flow control"`

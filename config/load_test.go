@@ -139,10 +139,9 @@ func TestRefusals(t *testing.T) {
 		{"storeType=defaultRocksDB", 253, "storeType=defaultRocksDB:"},
 		{"enableControllerMode=true", 253, "enableControllerMode=true:"},
 		{"enableControllerMode=true\nenableDLegerCommitLog=true", 252, "enableControllerMode and enableDLegerCommitLog"},
-		{"brokerRole=SLAVE\nbrokerId=1", 253, "brokerRole=SLAVE: this version has no replication, so it cannot be a slave"},
 		{"brokerRole=SLAVE", 253, "Slave's brokerId must be > 0: brokerRole=SLAVE needs brokerId=1 or more"},
 		{"enableControllerMode=true\nstoreType=defaultRocksDB", 253, "(files) is supported.\nenableControllerMode=true: controllers are not supported by this version.\nRemove these keys to start the broker."},
-		{"enableControllerMode=true\nbrokerRole=SLAVE\nbrokerId=1", 253, "do not start this file as a master instead. Remove the other keys."},
+		{"enableControllerMode=true\nmessageDelayLevel=1", 253, "Correct it to start the broker. Remove the other keys."},
 		{"namesrvAddr=abc", 253, `The Name Server Address[abc] illegal, please set it as follows, "127.0.0.1:9876;192.168.0.1:9876"`},
 		{"namesrvAddr=a:1;b:x", 253, "The Name Server Address[a:1;b:x] illegal"},
 		{"compatVersion=4.9.8", 253, "compatVersion=4.9.8: must be 5.3.3 or 4.9.7"},
@@ -238,7 +237,7 @@ func TestRulesOf497(t *testing.T) {
 	}
 }
 
-// The sample files load without a warning; those of slaves are refused for what they are.
+// The sample files load without a warning.
 func TestSampleFiles(t *testing.T) {
 	count := 0
 	err := filepath.WalkDir("../conf", func(path string, d fs.DirEntry, err error) error {
@@ -255,13 +254,54 @@ func TestSampleFiles(t *testing.T) {
 		if len(warnings) > 0 {
 			t.Errorf("%s: %v", path, warnings)
 		}
-		slave := strings.HasSuffix(path, "-s.properties")
-		if slave != (err != nil) || slave && !strings.Contains(err.Error(), "brokerRole=SLAVE") {
+		if err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 		return nil
 	})
 	if err != nil || count != 13 {
 		t.Errorf("%d files, %v", count, err)
+	}
+}
+
+// A master that is to wait for slaves, and does not, says so; what only a slave has is not a master's.
+func TestRoles(t *testing.T) {
+	for _, c := range []struct{ text, warning string }{
+		{"brokerRole=SYNC_MASTER", "Set inSyncReplicas=2 to wait for one"},
+		{"brokerRole=SYNC_MASTER\ninSyncReplicas=2", ""},
+		{"brokerRole=SYNC_MASTER\ncompatVersion=4.9.7", ""},
+		{"brokerRole=SLAVE\nbrokerId=1\ninSyncReplicas=1", ""},
+		{"brokerRole=SLAVE\nbrokerId=1\nenableSlaveActingMaster=true", "accepted without effect: it belongs to slave acting master"},
+		{"brokerId=3", "a master has brokerId 0, which is used (brokerRole is ASYNC_MASTER)"},
+	} {
+		_, warnings, err := loadText(t, c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if len(warnings) > 1 || (c.warning == "") != (len(warnings) == 0) || len(warnings) == 1 && !strings.Contains(warnings[0].String(), c.warning) {
+			t.Errorf("%s: warnings %v, want %q", c.text, warnings, c.warning)
+		}
+	}
+	c := mustLoad(t, "brokerRole=SLAVE\nbrokerId=2\naccessMessageInMemoryMaxRatio=50")
+	if v := c.Load(); v.BrokerID != 2 || v.Store.AccessMessageInMemoryMaxRatio != 40 {
+		t.Errorf("id %d, ratio %d", v.BrokerID, v.Store.AccessMessageInMemoryMaxRatio)
+	}
+}
+
+// Who a broker is decides what runs in it: a hot update that says otherwise must not be answered with success.
+func TestRoleIsFixed(t *testing.T) {
+	for _, text := range []string{"", "brokerRole=SLAVE\nbrokerId=1"} {
+		c := mustLoad(t, text)
+		was := c.Load()
+		for _, body := range []string{"brokerRole=SLAVE", "brokerRole=SYNC_MASTER", "brokerId=7"} {
+			_, err := c.Update([]byte(body))
+			same := strings.HasSuffix(body, string(was.Store.BrokerRole))
+			fine := same || text == "" && body == "brokerRole=SYNC_MASTER" // which only changes who is waited for
+			if fine != (err == nil) || !fine && c.Load() != was {
+				t.Errorf("%q updated by %s: %v", text, body, err)
+			}
+			was = c.Load()
+		}
 	}
 }

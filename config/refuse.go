@@ -6,6 +6,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -18,11 +19,6 @@ type refusal struct {
 }
 
 func (r *refusal) String() string { return fmt.Sprintf("%s=%s: %s", r.key, r.value, r.why) }
-
-// noSlaves is said to whoever wants to run a slave. Without the key a slave's file makes a second master.
-const noSlaves = "this version has no replication, so it cannot be a slave"
-
-const noSlavesRemedy = "Run the master without it; do not start this file as a master instead."
 
 // refuseBroker lists what stops a broker: access rules first of all. compatVersion plays no part in it.
 func refuseBroker(v *BrokerValues) []refusal {
@@ -49,11 +45,22 @@ func refuseBroker(v *BrokerValues) []refusal {
 		"only storeType=default (files) is supported", "")
 	rule(v.EnableControllerMode, "enableControllerMode", "true", "controllers are not supported by this version", "")
 	list = append(list, refuseTLS(&v.Own)...)
-	rule(v.Store.BrokerRole == Slave, "brokerRole", "SLAVE", noSlaves, noSlavesRemedy)
 	if _, err := v.Store.DelayLevels(); err != nil {
 		rule(true, "messageDelayLevel", v.Store.MessageDelayLevel, err.Error(), "Correct it to start the broker.")
 	}
 	return list
+}
+
+// refuseBrokerUpdate lists what a hot update of a broker must not change: who it is decides what is open and runs.
+func refuseBrokerUpdate(old, next *BrokerValues) []refusal {
+	const why = "holds from the start to the end of a broker: write it into the file and restart"
+	switch was, is := old.Store.BrokerRole, next.Store.BrokerRole; {
+	case was != is && (was == Slave || is == Slave):
+		return []refusal{{key: "brokerRole", value: string(is), why: why}}
+	case old.BrokerID != next.BrokerID:
+		return []refusal{{key: "brokerId", value: strconv.FormatInt(next.BrokerID, 10), why: why}}
+	}
+	return nil
 }
 
 func refuseNamesrv(v *NamesrvValues) []refusal {

@@ -30,6 +30,7 @@ func brokerRole() role[BrokerValues] {
 		finish:    finishBroker,
 		construct: (*BrokerValues).sizeBitMaps,
 		refuse:    refuseBroker,
+		fixed:     refuseBrokerUpdate,
 		storeFile: func(v *BrokerValues) string {
 			return filepath.Join(v.Store.StorePathRootDir, "config", "broker.properties")
 		},
@@ -53,6 +54,7 @@ func namesrvRole() role[NamesrvValues] {
 			return checkPort(v.Server.ListenPort, 0)
 		},
 		refuse:    refuseNamesrv,
+		fixed:     func(_, _ *NamesrvValues) []refusal { return nil },
 		storeFile: func(v *NamesrvValues) string { return v.ConfigStorePath },
 		blocked:   []string{"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"},
 		blackList: func(v *NamesrvValues) string { return v.ConfigBlackList },
@@ -82,6 +84,10 @@ func finishBroker(v *BrokerValues, l *loader) error {
 	if t := v.MetricsExporterType; t == MetricsOTLPGRPC || t == MetricsLog {
 		l.warn("metricsExporterType", string(t), "nothing is exported: this version can be asked by Prometheus (PROM), which collectors can do too")
 	}
+	if v.Store.BrokerRole == SyncMaster && v.Own.CompatVersion != V497 && v.Store.InSyncReplicas < 2 {
+		l.warn("brokerRole", string(SyncMaster), "no send waits for a slave, since inSyncReplicas=%d counts the master too (as in "+
+			"5.x; in 4.9 one slave was waited for). Set inSyncReplicas=2 to wait for one", v.Store.InSyncReplicas)
+	}
 	switch {
 	case v.Store.EnableDLegerCommitLog:
 		v.BrokerID = -1
@@ -93,9 +99,11 @@ func finishBroker(v *BrokerValues, l *loader) error {
 		v.BrokerID = 0
 	case v.BrokerID <= 0:
 		return &ExitError{
-			ExitBadValue, fmt.Sprintf("Slave's brokerId must be > 0: brokerRole=SLAVE needs brokerId=1 or more, and here it is %d, the master's. "+
-				"Besides, %s. %s", v.BrokerID, noSlaves, noSlavesRemedy), []string{"brokerRole", "brokerId"},
+			ExitBadValue, fmt.Sprintf("Slave's brokerId must be > 0: brokerRole=SLAVE needs brokerId=1 or more, and here it is %d, the master's.",
+				v.BrokerID), []string{"brokerRole", "brokerId"},
 		}
+	default:
+		v.Store.AccessMessageInMemoryMaxRatio -= 10 // as in Java: a slave has its memory for what is read late
 	}
 	return nil
 }

@@ -65,6 +65,9 @@ func (c *Config[T]) Update(body []byte) (Change, error) {
 	old := c.current.Load()
 	next := old.clone()
 	change, settings, err := c.merge(next, request)
+	if err == nil {
+		err = updateError(c.role.fixed(&old.values, &next.values))
+	}
 	if err != nil {
 		return Change{}, err
 	}

@@ -22,6 +22,8 @@ type Message struct {
 	// Gathered is not stored: whoever puts this message calls the store's Dispatch soon afterwards, best once for all
 	// that it puts together.
 	Gathered bool
+	// NoWait is not stored: the sender waits neither for the disk nor for slaves, as with a property WAIT=false.
+	NoWait bool
 }
 
 // Bits of SysFlag (store-format: the same in records, requests and replies).

@@ -83,7 +83,7 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		s.refuse(err, done)
 		return
 	}
-	s.appended(m, res, string(known.Wait) != "false", done)
+	s.appended(m, res, !m.NoWait && string(known.Wait) != "false", done)
 }
 
 // admit makes the checks that need no lock.

@@ -55,7 +55,7 @@ func (s *Store) PutBatch(m *message.Message, done func(PutResult)) {
 		s.refuse(err, done)
 		return
 	}
-	s.appended(m, res, string(known.Wait) != "false", done)
+	s.appended(m, res, !m.NoWait && string(known.Wait) != "false", done)
 }
 
 // batch is a client batch that was checked and measured.

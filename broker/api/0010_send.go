@@ -83,6 +83,10 @@ func (o *send) release() {
 }
 
 func (s *sender) handle(r *remoting.Request) {
+	if s.profile.SlavesReject && isSlave(s.config()) {
+		reject(r)
+		return
+	}
 	o := s.new()
 	if err := o.decode(r); err != nil {
 		o.refuse(r, err)
@@ -119,7 +123,7 @@ func (o *send) describe(cfg *config.BrokerValues) {
 func (o *send) decode(r *remoting.Request) error {
 	h := &o.header
 	o.code = r.Code
-	reply := r.Code == protocol.ReqSendReplyMessage || r.Code == protocol.ReqSendReplyMessageV2
+	reply := isReply(r.Code)
 	if r.Code == protocol.ReqSendMessage || r.Code == protocol.ReqSendReplyMessage {
 		if err := h.ParseFields(&r.Fields); err != nil {
 			return err
@@ -155,9 +159,6 @@ func missing(field string) error {
 // check runs Java's checks in Java's order. It leaves topic and queue in the entry.
 func (o *send) check(r *remoting.Request, cfg *config.BrokerValues) error {
 	s, h := o.s, &o.header
-	if cfg.Store.BrokerRole == config.Slave {
-		return protocol.Errorf(protocol.RespSystemBusy, "[REJECTREQUEST]system busy, start flow control for a while")
-	}
 	o.began = s.now()
 	if begin := cfg.StartAcceptSendRequestTimeStamp; o.began.UnixMilli() < begin {
 		return protocol.Errorf(protocol.RespSystemError, "broker unable to service, until %s",
@@ -174,6 +175,9 @@ func (o *send) check(r *remoting.Request, cfg *config.BrokerValues) error {
 	if !topic.Sendable(name) {
 		return protocol.Errorf(protocol.RespNoPermission, "Sending message to topic[%s] is forbidden.", name)
 	}
+	if isSlave(cfg) && !isReply(r.Code) { // what the store says of each message; replies need not be stored
+		return s.put.Answer(store.ServiceNotAvailable)
+	}
 	if t == nil {
 		if t = o.create(name); t == nil {
 			return protocol.Errorf(protocol.RespTopicNotExist, "topic[%s] not exist, apply first please!%s", name, s.profile.FAQ)
@@ -182,8 +186,15 @@ func (o *send) check(r *remoting.Request, cfg *config.BrokerValues) error {
 	return o.chooseQueue(r, t)
 }
 
+func isReply(code int32) bool {
+	return code == protocol.ReqSendReplyMessage || code == protocol.ReqSendReplyMessageV2
+}
+
 // create makes an unknown topic by the rule of automatic topics; a retry topic is made even where that fails.
 func (o *send) create(name string) *protocol.TopicConfig {
+	if isSlave(o.s.config()) {
+		return nil
+	}
 	h := &o.header
 	var sysFlag int32
 	retry := put.IsRetry(name)

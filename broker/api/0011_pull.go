@@ -113,7 +113,7 @@ func (p *puller) handle(r *remoting.Request) {
 		return
 	}
 	p.get(o)
-	if o.SysFlag&pullCommit != 0 {
+	if o.SysFlag&pullCommit != 0 && (p.profile.SlavesReject || !isSlave(p.config())) {
 		// Who commits is only wanted for the log, and its name would cost an allocation.
 		p.offsets.Commit("", o.group.GroupName, o.topic.TopicName, o.QueueID, o.commitOffset)
 	}
@@ -184,8 +184,8 @@ func (o *pull) refuse(err error) {
 func (p *puller) find(o *pull) error {
 	cfg := p.config()
 	switch {
-	case cfg.Store.BrokerRole == config.Slave && !cfg.SlaveReadEnable:
-		return protocol.Errorf(protocol.RespSystemBusy, "[REJECTREQUEST]system busy, start flow control for a while")
+	case isSlave(cfg) && p.profile.SlavesReject && !cfg.SlaveReadEnable:
+		return errRejected
 	case cfg.BrokerPermission&permRead == 0:
 		return p.forbid(forbiddenBroker, "the broker[%s] pulling message is forbidden", cfg.BrokerIP1)
 	case o.Request == protocol.ReqLitePullMessage && !cfg.LitePullMessageEnable:
@@ -312,18 +312,23 @@ func (p *puller) get(o *pull) {
 		})
 		p.stats.Traffic.GetTook(p.now().Sub(began))
 	}
+	code, suggested := pullCode(result.Status, o.Offset), suggestion(cfg, g, &result)
+	if code == protocol.RespPullOffsetMoved && result.Status != store.OffsetReset && isSlave(cfg) && !cfg.Store.OffsetCheckInSlave {
+		// A slave may have less than its master. The consumer keeps its offset, and asks elsewhere if it can.
+		code, suggested, result.NextBeginOffset = protocol.RespPullRetryImmediately, g.BrokerID, o.Offset
+	}
 	o.answer = protocol.PullMessageResponseHeader{
 		NextBeginOffset:      protocol.Some(result.NextBeginOffset),
 		MinOffset:            protocol.Some(result.MinOffset),
 		MaxOffset:            protocol.Some(result.MaxOffset),
-		SuggestWhichBrokerID: protocol.Some(suggestion(cfg, g, &result)),
+		SuggestWhichBrokerID: protocol.Some(suggested),
 	}
 	if p.profile.SysFlags {
 		o.answer.TopicSysFlag = protocol.Some(t.TopicSysFlag)
 		o.answer.GroupSysFlag = protocol.Some(g.GroupSysFlag)
 	}
 	o.response = protocol.Response{
-		Code:   pullCode(result.Status, o.Offset),
+		Code:   code,
 		Remark: protocol.Some(getStatusNames[result.Status]),
 		Header: &o.answer,
 	}

@@ -136,10 +136,11 @@ func (o *offsets) min(r *remoting.Request) (*protocol.Response, error) {
 		return nil, missing("topic or queueId")
 	}
 	min := o.store.MinOffset(h.Topic.V, h.QueueID.V)
-	return &protocol.Response{
-		Remark: protocol.Some(""),
-		Header: &protocol.GetMinOffsetResponseHeader{Offset: protocol.Some(min)},
-	}, nil
+	resp := &protocol.Response{Header: &protocol.GetMinOffsetResponseHeader{Offset: protocol.Some(min)}}
+	if o.profile.Release != compat.Release497 {
+		resp.Remark = protocol.Some("")
+	}
+	return resp, nil
 }
 
 func (o *offsets) earliest(r *remoting.Request) (*protocol.Response, error) {

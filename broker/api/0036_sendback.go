@@ -9,6 +9,8 @@ import (
 
 	"rocketmq-go/broker/put"
 	"rocketmq-go/broker/stats"
+	"rocketmq-go/compat"
+	"rocketmq-go/config"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/store"
@@ -17,15 +19,25 @@ import (
 // CONSUMER_SEND_MSG_BACK (36): a consumer could not handle a message and wants it again later. The request names the
 // message by its physical offset; it is stored anew for the group's retry topic or dead-letter topic.
 type sendBack struct {
+	config    func() *config.BrokerValues
+	profile   *compat.Profile
 	put       *put.Pipeline
 	stats     *stats.Table
 	storeHost func(remoting.Channel) netip.AddrPort
 }
 
 func (s *sendBack) handle(r *remoting.Request) {
+	slave := isSlave(s.config())
+	if slave && s.profile.SlavesReject {
+		reject(r)
+		return
+	}
 	var o outcome
 	var e put.Entry
 	back, err := s.decode(r)
+	if err == nil && slave { // nothing is made for the message, neither group nor topic
+		err = protocol.Errorf(protocol.RespSystemError, "%s", put.StatusName(store.ServiceNotAvailable))
+	}
 	if err == nil {
 		answer := func() *protocol.Response { return s.answer(back.Group, &e, o.result) }
 		var kept bool

@@ -5,6 +5,7 @@ package api
 
 import (
 	"rocketmq-go/broker/transaction"
+	"rocketmq-go/config"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
 )
@@ -16,7 +17,10 @@ import (
 //   - A rollback is answered with the remark that Java puts there when nothing else does.
 //
 // RESUME_CHECK_HALF_MESSAGE (323): a tool has a half message checked again from the beginning.
-type transactions struct{ service *transaction.Service }
+type transactions struct {
+	config  func() *config.BrokerValues
+	service *transaction.Service
+}
 
 // commitOrRollback of the request: the transaction part of a sysFlag.
 const (
@@ -27,7 +31,11 @@ const (
 
 func (t *transactions) end(r *remoting.Request) {
 	h, err := remoting.ParseHeader[protocol.EndTransactionRequestHeader](r)
-	if err == nil {
+	switch {
+	case err != nil:
+	case isSlave(t.config()):
+		err = protocol.Errorf(protocol.RespSlaveNotAvailable, notSet)
+	default:
 		err = checkEnd(h)
 	}
 	if err != nil {

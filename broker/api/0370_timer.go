@@ -177,7 +177,7 @@ func (t *timers) check(h *protocol.RecallMessageRequestHeader) (handle, error) {
 	switch {
 	case !cfg.RecallMessageEnable:
 		return handle{}, protocol.Errorf(protocol.RespNoPermission, "recall failed, operation is forbidden")
-	case cfg.Store.BrokerRole == config.Slave:
+	case isSlave(cfg):
 		return handle{}, unavailable(protocol.RespSlaveNotAvailable)
 	case t.now().UnixMilli() < cfg.StartAcceptSendRequestTimeStamp,
 		cfg.BrokerPermission&permWrite == 0 && !cfg.AllowRecallWhenBrokerNotWriteable:

@@ -106,6 +106,9 @@ func (g *groups) forbidden(r *remoting.Request) (*protocol.Response, error) {
 	}
 	name, topic := strings.Clone(h.Group.V), strings.Clone(h.Topic.V)
 	if h.Readable.Set {
+		if isSlave(g.config()) {
+			return nil, errNotHere
+		}
 		g.table.SetForbidden(name, topic, h.Readable.V)
 	}
 	resp := answerJSON(&protocol.GroupForbidden{

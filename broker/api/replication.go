@@ -8,14 +8,32 @@ import (
 	"rocketmq-go/remoting/protocol"
 )
 
-// What a master without slaves and without a controller says of replication (5.x):
+// Replication of 5.x, as tools and masters see it:
 //
-//	907 GET_BROKER_HA_STATUS, 908 RESET_MASTER_FLUSH_OFFSET (only a slave has one), 1007 GET_BROKER_EPOCH_CACHE
+//	907 GET_BROKER_HA_STATUS, 908 RESET_MASTER_FLUSH_OFFSET (which only a slave has)
+//	1007 GET_BROKER_EPOCH_CACHE: there are no controllers
 //	905 NOTIFY_MIN_BROKER_ID_CHANGE, 1008 NOTIFY_BROKER_ROLE_CHANGED: nothing follows for such a broker
-type replication struct{ store Store }
+type replication struct{ service Replication }
+
+// Replication is a broker's part in a pair of master and slaves.
+type Replication interface {
+	Status() *protocol.HARuntimeInfo
+	ResetMasterFlushOffset(offset int64)
+}
 
 func (h *replication) status(*remoting.Request) (*protocol.Response, error) {
-	return answerJSON(&protocol.HARuntimeInfo{Master: true, MasterCommitLogMaxOffset: h.store.MaxPhyOffset()}), nil
+	return answerJSON(h.service.Status()), nil
+}
+
+func (h *replication) resetFlushOffset(r *remoting.Request) (*protocol.Response, error) {
+	header, err := remoting.ParseHeader[protocol.ResetMasterFlushOffsetHeader](r)
+	if err != nil {
+		return nil, err
+	}
+	if header.MasterFlushOffset.Set {
+		h.service.ResetMasterFlushOffset(header.MasterFlushOffset.V)
+	}
+	return &protocol.Response{}, nil
 }
 
 func (h *replication) accepted(*remoting.Request) (*protocol.Response, error) {

@@ -64,7 +64,7 @@ func (c *consumerTools) reset(r *remoting.Request) (*protocol.Response, error) {
 func (c *consumerTools) resetHere(h *protocol.ResetOffsetRequestHeader) (*protocol.Response, error) {
 	t := c.topics.Get(h.Topic.V)
 	switch {
-	case c.config().Store.BrokerRole == config.Slave:
+	case isSlave(c.config()):
 		return nil, protocol.Errorf(protocol.RespSystemError, "Can not reset offset in slave broker")
 	case t == nil:
 		return nil, protocol.Errorf(protocol.RespTopicNotExist, "Topic %s does not exist", h.Topic.V)

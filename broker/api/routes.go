@@ -80,6 +80,7 @@ type Services struct {
 	Users        *auth.Tables   // of ACL 2.0
 	Plain        *plain.Files   // the access rules of 4.x; nil unless aclEnable was on at the start
 	Mappings     *mapping.Table // of static topics; nil in 4.9
+	Replication  Replication
 	// CallBroker sends a request to the master of another broker.
 	CallBroker func(ctx context.Context, broker string, cmd *protocol.Command) (*protocol.Command, error)
 	// StoreHost is the address that messages of a connection are stored under.
@@ -134,13 +135,13 @@ func New(s Services) *Table {
 		},
 	})
 	pull.holder = holder
-	back := &sendBack{put: s.Put, stats: s.Stats, storeHost: s.StoreHost}
+	back := &sendBack{config: values, profile: s.Profile, put: s.Put, stats: s.Stats, storeHost: s.StoreHost}
 	offsets := &offsets{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
 	}
 	clients := &clients{config: values, profile: s.Profile, consumers: s.Consumers, producers: s.Producers}
 	locks := &locks{table: s.Locks}
-	transactions := &transactions{service: s.Transactions}
+	transactions := &transactions{config: values, service: s.Transactions}
 	replies := &replier{send: send, service: s.Replies}
 	static := &static{
 		table: s.Mappings, topics: s.topics(), config: values, call: s.CallBroker, slots: make(chan struct{}, maxForwarded),
@@ -188,13 +189,13 @@ func New(s Services) *Table {
 		assign := &assignments{service: s.Assignment, topics: s.Topics, groups: s.Groups}
 		routes = append(routes,
 			remoting.Route{Code: protocol.ReqQueryAssignment, Handle: assign.query, Mode: remoting.Waiting},
-			pooled(protocol.ReqSetMessageRequestMode, assign.setMode),
+			pooled(protocol.ReqSetMessageRequestMode, s.master(assign.setMode)),
 			pooled(protocol.ReqGetAllMessageRequestMode, assign.modes),
 		)
 	}
 	routes = append(routes, s.tools(access)...)
 	if s.Mappings != nil {
-		routes = append(routes, pooled(protocol.ReqUpdateAndCreateStaticTopic, static.update))
+		routes = append(routes, pooled(protocol.ReqUpdateAndCreateStaticTopic, s.master(static.update)))
 	}
 	if s.Profile.Release != compat.Release497 {
 		routes = append(routes, s.tools5()...)
@@ -242,16 +243,16 @@ func (s *Services) tools(access *access) []remoting.Route {
 		log: s.Log,
 	}
 	return []remoting.Route{
-		pooled(protocol.ReqUpdateAndCreateTopic, topics.update),
-		pooled(protocol.ReqUpdateAndCreateTopicList, topics.updateList),
-		pooled(protocol.ReqDeleteTopicInBroker, topics.delete),
+		pooled(protocol.ReqUpdateAndCreateTopic, s.master(topics.update)),
+		pooled(protocol.ReqUpdateAndCreateTopicList, s.master(topics.updateList)),
+		pooled(protocol.ReqDeleteTopicInBroker, s.master(topics.delete)),
 		pooled(protocol.ReqGetAllTopicConfig, topics.all),
 		inline(protocol.ReqGetTopicConfig, topics.get),
 		inline(protocol.ReqGetSystemTopicListFromBroker, topics.system),
 
-		pooled(protocol.ReqUpdateAndCreateSubscriptiongroup, groups.update),
-		pooled(protocol.ReqUpdateAndCreateSubscriptiongroupList, groups.updateList),
-		pooled(protocol.ReqDeleteSubscriptiongroup, groups.delete),
+		pooled(protocol.ReqUpdateAndCreateSubscriptiongroup, s.master(groups.update)),
+		pooled(protocol.ReqUpdateAndCreateSubscriptiongroupList, s.master(groups.updateList)),
+		pooled(protocol.ReqDeleteSubscriptiongroup, s.master(groups.delete)),
 		pooled(protocol.ReqGetAllSubscriptiongroupConfig, groups.all),
 		inline(protocol.ReqGetSubscriptiongroupConfig, groups.get),
 		inline(protocol.ReqUpdateAndGetGroupForbidden, groups.forbidden),
@@ -291,7 +292,7 @@ func (s *Services) tools(access *access) []remoting.Route {
 // tools5 are those of 5.x only.
 func (s *Services) tools5() []remoting.Route {
 	cold := &coldData{config: s.Config.Load, log: s.Log}
-	replication := &replication{store: s.Store}
+	replication := &replication{service: s.Replication}
 	return []remoting.Route{
 		inline(protocol.ReqUpdateColdDataFlowCtrConfig, cold.update),
 		inline(protocol.ReqRemoveColdDataFlowCtrConfig, cold.remove),
@@ -299,7 +300,7 @@ func (s *Services) tools5() []remoting.Route {
 		inline(protocol.ReqSetCommitlogReadMode, cold.readAhead),
 
 		inline(protocol.ReqGetBrokerHaStatus, replication.status),
-		inline(protocol.ReqResetMasterFlushOffset, replication.accepted),
+		inline(protocol.ReqResetMasterFlushOffset, replication.resetFlushOffset),
 		inline(protocol.ReqNotifyMinBrokerIdChange, replication.minBrokerID),
 		inline(protocol.ReqNotifyBrokerRoleChanged, replication.accepted),
 		inline(protocol.ReqGetBrokerEpochCache, replication.noController),

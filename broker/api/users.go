@@ -30,8 +30,6 @@ type users struct {
 var (
 	errNoProvider = protocol.Errorf(protocol.RespSystemError,
 		"The authenticationMetadataProvider is not configured: this broker keeps no users and permissions.")
-	errSlave = protocol.Errorf(protocol.RespSystemError,
-		"Can't modify topic or subscription group from slave broker, please execute it from master broker.")
 	errBlankUser  = protocol.Errorf(protocol.RespInvalidParameter, "The username is blank")
 	errNoUserName = protocol.Errorf(protocol.RespNoPermission, "username can not be blank")
 	errNoSubject  = protocol.Errorf(protocol.RespNoPermission, "The subject is null.")
@@ -43,14 +41,14 @@ func (s *Services) userRoutes(access *access) []remoting.Route {
 	u := &users{config: s.Config.Load, tables: s.Users, access: access}
 	name := func(blank *protocol.Error, h named) handler { return u.named("username", blank, h) }
 	return []remoting.Route{
-		pooled(protocol.ReqAuthCreateUser, u.change(name(errBlankUser, u.create))),
-		pooled(protocol.ReqAuthUpdateUser, u.change(name(errBlankUser, u.update))),
-		pooled(protocol.ReqAuthDeleteUser, u.change(name(errNoUserName, u.delete))),
+		pooled(protocol.ReqAuthCreateUser, name(errBlankUser, u.create)),
+		pooled(protocol.ReqAuthUpdateUser, name(errBlankUser, u.update)),
+		pooled(protocol.ReqAuthDeleteUser, name(errNoUserName, u.delete)),
 		inline(protocol.ReqAuthGetUser, name(errBlankUser, u.get)),
 		inline(protocol.ReqAuthListUser, u.list),
-		pooled(protocol.ReqAuthCreateAcl, u.change(u.putAcl)),
-		pooled(protocol.ReqAuthUpdateAcl, u.change(u.putAcl)),
-		pooled(protocol.ReqAuthDeleteAcl, u.change(u.named("subject", errNoSubject, u.deleteAcl))),
+		pooled(protocol.ReqAuthCreateAcl, u.putAcl),
+		pooled(protocol.ReqAuthUpdateAcl, u.putAcl),
+		pooled(protocol.ReqAuthDeleteAcl, u.named("subject", errNoSubject, u.deleteAcl)),
 		inline(protocol.ReqAuthGetAcl, u.getAcl),
 		inline(protocol.ReqAuthListAcl, u.listAcl),
 	}
@@ -69,16 +67,6 @@ func (u *users) named(field string, blank *protocol.Error, h named) handler {
 			return nil, errNoProvider
 		}
 		return h(r, value)
-	}
-}
-
-// change is for requests that a slave refuses.
-func (u *users) change(h handler) handler {
-	return func(r *remoting.Request) (*protocol.Response, error) {
-		if u.config().Store.BrokerRole == config.Slave {
-			return nil, errSlave
-		}
-		return h(r)
 	}
 }
 

@@ -49,6 +49,7 @@ type Sources struct {
 	Unsupported  func() int64      // requests whose code nobody handles
 	Held         func() int        // pulls that wait for messages
 	Registered   func() (ok, all int)
+	Replication  interface{ Collect(w *metric.Writer) }
 	Now          func() time.Time
 }
 
@@ -67,6 +68,7 @@ func (s *Sources) Collect(w *metric.Writer) {
 		s.Timers.Collect(w, onDisk...)
 	}
 	s.own(w)
+	s.Replication.Collect(w)
 }
 
 // onDisk are the labels that all metrics of storage have.

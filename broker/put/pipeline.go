@@ -193,6 +193,7 @@ func (p *Pipeline) put(e *Entry, dropWait bool, done func(store.PutResult)) erro
 	} else if err := p.timer(e); err != nil {
 		return err
 	} else if dropWait {
+		e.NoWait = e.Props.Get(message.PropWait) == "false"
 		e.Props.Delete(message.PropWait)
 	}
 	e.encoded = e.Props.Append(e.encoded[:0], p.dialect)

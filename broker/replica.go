@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package broker
+
+import (
+	"context"
+	"net"
+
+	"rocketmq-go/broker/api"
+	"rocketmq-go/broker/replication"
+	"rocketmq-go/config"
+	"rocketmq-go/remoting/protocol"
+	"rocketmq-go/store"
+	"rocketmq-go/telemetry/metric"
+)
+
+// replica is a broker's part in replication: replication.Master or replication.Slave.
+type replica interface {
+	api.Replication
+	Ready() error
+	Collect(w *metric.Writer)
+}
+
+// isSlave holds from the start to the end.
+func (b *Broker) isSlave() bool { return b.values().Store.BrokerRole == config.Slave }
+
+func (b *Broker) replica() replica {
+	if b.isSlave() {
+		return b.slave
+	}
+	return b.master
+}
+
+// openStore opens the store, a slave's as the copy that it is.
+func (b *Broker) openStore(c store.Config) (err error) {
+	if !b.isSlave() {
+		b.master = replication.NewMaster(replication.MasterOptions{Config: b.values, Compat49: b.compat49(), Log: b.logOf("store")})
+		c.Replication = b.master
+	}
+	if b.store, err = store.Open(c); err == nil && b.master != nil {
+		b.master.Attach(b.store)
+	}
+	return err
+}
+
+// openSlave makes what copies the master's log and tables, if this is a slave.
+func (b *Broker) openSlave(served api.Store) {
+	if !b.isSlave() {
+		return
+	}
+	b.slave = replication.NewSlave(replication.SlaveOptions{
+		Config: b.values, Compat49: b.compat49(), Store: b.store,
+		Tables: replication.Tables{
+			Topics: b.topics, Mappings: b.mappings, Groups: b.groups, Offsets: b.offsets, Schedule: b.schedule,
+			Assignment: b.assignment, Timers: b.timers,
+			DeleteQueues: func(topics []string) {
+				for _, topic := range topics {
+					if !b.compat49() { // which leaves the offsets, as its masters do
+						b.offsets.RemoveTopic(topic)
+					}
+				}
+				served.DeleteTopics(topics)
+			},
+		},
+		Call: func(ctx context.Context, addr string, c *protocol.Command) (*protocol.Command, error) {
+			return b.client.Call(ctx, addr, c)
+		},
+		Dial: b.dial(), Ask: func() { b.registrar.Again() }, Log: b.logOf("store"),
+	})
+}
+
+// follow runs what only a slave does.
+func (b *Broker) follow() []func(context.Context) error {
+	all := []func(context.Context) error{b.slave.Run}
+	if b.timers != nil {
+		all = append(all, b.timers.Follow)
+	}
+	return all
+}
+
+// lead runs what only a master does: what stores messages, and what corrects what slaves have from it.
+func (b *Broker) lead() []func(context.Context) error {
+	all := []func(context.Context) error{b.schedule.Run, b.transactions.Run, b.runTimers, b.runProtection}
+	if b.ha == nil && b.o.NoListen {
+		b.ha = replication.NewPipes()
+	}
+	if b.ha != nil {
+		all = append(all, func(ctx context.Context) error { return b.master.Serve(ctx, b.ha) })
+	}
+	return all
+}
+
+// HAPipe opens an in-memory connection to the replication port of a master without sockets.
+func (b *Broker) HAPipe() net.Conn { return b.ha.(*replication.Pipes).Dial() }
