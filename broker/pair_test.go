@@ -251,7 +251,7 @@ func decode[T any](p *pair, host string, code int32, fields ...string) (v T) {
 
 // metrics is what Prometheus reads of a broker.
 func (p *pair) metrics(host string) string {
-	w := metric.NewWriter(1 << 16)
-	p.brokers[host].Collect(w)
-	return string(w.Bytes())
+	var text metric.Text
+	p.brokers[host].Collect(metric.NewWriter(&text))
+	return string(text.Bytes())
 }

@@ -17,9 +17,9 @@ import (
 // logOf is the log of a part whose lines go into a file of their own, as in Java.
 func (b *Broker) logOf(file string) *slog.Logger { return b.log.With(logs.File, file) }
 
-// observe is who is told of each answer: nobody if nobody can ask.
+// observe is who is told of each answer: nobody if nobody is told of metrics.
 func (b *Broker) observe() func(remoting.Observation) {
-	if b.values().MetricsAddress() == "" {
+	if !b.values().MetricsTold() {
 		return nil
 	}
 	return b.requests.Observe

@@ -142,8 +142,8 @@ func (c *Config[T]) exposed(s *state[T]) map[string]string {
 		}
 	}
 	for i := range c.keys {
-		if c.keys[i].Secret {
-			delete(shown, c.keys[i].Name)
+		if name := c.keys[i].Name; c.keys[i].Secret && shown[name] != "" {
+			delete(shown, name)
 		}
 	}
 	return shown

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,17 +21,6 @@ func (s *MessageStoreConfig) CommitLogPath() string {
 // ConsumeQueueFileSize is MappedFileSizeConsumeQueue rounded up to whole units of 20 bytes.
 func (s *MessageStoreConfig) ConsumeQueueFileSize() int {
 	return (s.MappedFileSizeConsumeQueue + 19) / 20 * 20
-}
-
-// MetricsAddress is where the broker answers HTTP, as host:port; empty: nowhere.
-func (v *BrokerValues) MetricsAddress() string {
-	switch {
-	case v.Own.HTTPListen != "":
-		return v.Own.HTTPListen
-	case v.MetricsExporterType == MetricsProm:
-		return net.JoinHostPort(v.MetricsPromExporterHost, strconv.Itoa(v.MetricsPromExporterPort))
-	}
-	return ""
 }
 
 // PlainACLFile is the file of access rules of 4.x; empty: without ROCKETMQ_HOME there is none.

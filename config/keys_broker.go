@@ -272,21 +272,27 @@ type BrokerConfig struct {
 	BrokerElectionPriority int `def:"2147483647" v4:"!" later:"controller mode"`
 	// Subscriptions come from subscriptionDataSet of the group instead of heartbeats.
 	UseStaticSubscription bool `def:"false" v4:"!" later:"static subscriptions"`
-	// DISABLE or PROM: Prometheus asks at the port below, where health and readiness are told too. OTLP_GRPC and LOG are
-	// not there. Name or number.
-	MetricsExporterType                  MetricsExporterType `def:"DISABLE" v4:"!" mark:"r"`
-	MetricsOtelCardinalityLimit          int                 `def:"50000" v4:"!" none:"series end with what they are about; strange request codes are bounded"`
-	MetricsGrpcExporterTarget            string              `def:"" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
-	MetricsGrpcExporterHeader            string              `def:"" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
-	MetricGrpcExporterTimeOutInMills     int64               `def:"3000" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
-	MetricGrpcExporterIntervalInMills    int64               `def:"60000" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
-	MetricLoggingExporterIntervalInMills int64               `def:"10000" v4:"!" none:"metricsExporterType=PROM is what there is: Prometheus asks"`
-	MetricsPromExporterPort              int                 `def:"5557" v4:"!" mark:"r"`
+	// DISABLE; PROM: Prometheus asks at the port below, where health and readiness are told too; OTLP_GRPC: pushed to a
+	// collector; LOG: a line of OTLP's JSON in broker_metrics.log, at level info. Name or number.
+	MetricsExporterType         MetricsExporterType `def:"DISABLE" v4:"!" mark:"r"`
+	MetricsOtelCardinalityLimit int                 `def:"50000" v4:"!" none:"series end with what they are about; strange request codes are bounded"`
+	// The collector of OTLP_GRPC: http://host:port, or with TLS https://host:port or host:port.
+	MetricsGrpcExporterTarget string `def:"" v4:"!" mark:"r"`
+	// Sent with each push, such as credentials: name:value,name:value.
+	MetricsGrpcExporterHeader string `def:"" v4:"!" mark:"rs"`
+	// ms that a push may take.
+	MetricGrpcExporterTimeOutInMills int64 `def:"3000" v4:"!" mark:"r"`
+	// ms between two pushes.
+	MetricGrpcExporterIntervalInMills int64 `def:"60000" v4:"!" mark:"r"`
+	// ms between two lines of LOG.
+	MetricLoggingExporterIntervalInMills int64 `def:"10000" v4:"!" mark:"r"`
+	MetricsPromExporterPort              int   `def:"5557" v4:"!" mark:"r"`
 	// Empty = all addresses.
 	MetricsPromExporterHost string `def:"" v4:"!" mark:"r"`
 	// Added to every metric: k:v,k:v.
-	MetricsLabel   string `def:"" v4:"!"`
-	MetricsInDelta bool   `def:"false" v4:"!" none:"Prometheus wants sums"`
+	MetricsLabel string `def:"" v4:"!"`
+	// OTLP_GRPC and LOG tell what was added since the last time, instead of sums since the start.
+	MetricsInDelta bool `def:"false" v4:"!" mark:"r"`
 	// ms without heartbeat after which a client is dropped.
 	ChannelExpiredTimeout int64 `def:"120000" v4:"!"`
 	// ms after which an unused subscription of a group is dropped.

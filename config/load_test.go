@@ -101,10 +101,14 @@ func TestWarnings(t *testing.T) {
 		{"timerCheckMetricsWhen=06", "timerCheckMetricsWhen=06: cannot be set, in Java neither; 05 is used"},
 		{"messageStorePlugIn=a.b.C", "messageStorePlugIn=a.b.C: accepted without effect: it names Java classes"},
 		{"metricsExporterType=PROM", ""},
+		{"metricsExporterType=1", "metricsGrpcExporterTarget=: no metrics are exported: metricsGrpcExporterTarget is empty"},
 		{
-			"metricsExporterType=1",
-			"metricsExporterType=OTLP_GRPC: nothing is exported: this version can be asked by Prometheus (PROM), which collectors can do too",
+			"metricsExporterType=OTLP_GRPC\nmetricsGrpcExporterTarget=http://:4317\nmetricsGrpcExporterHeader=a:b,secret\nmetricGrpcExporterIntervalInMills=0",
+			"metricsGrpcExporterTarget=http://:4317: no metrics are exported: no host; metricsGrpcExporterHeader=…: 1 parts of it are " +
+				"not name:value and are left out; metricGrpcExporterIntervalInMills=0: not a time; 60000 is used",
 		},
+		{"metricsExporterType=LOG\nmetricLoggingExporterIntervalInMills=-1", "metricLoggingExporterIntervalInMills=-1: not a time; 10000 is used"},
+		{"metricsExporterType=OTLP_GRPC\nmetricsGrpcExporterTarget=collector:4317", ""},
 		{"regionId=x # y", "regionId=x # y: there are no comments behind values: the text from # on is part of the value"},
 		{"brokerId=2", "brokerId=2: a master has brokerId 0, which is used (brokerRole is ASYNC_MASTER)"},
 		{"listenPort=abc", "listenPort=abc: not a Java int; 10911 is used"},

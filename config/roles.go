@@ -81,9 +81,7 @@ func finishBroker(v *BrokerValues, l *loader) error {
 	if v.Store.HaListenPort <= 0 && v.Server.ListenPort > 0 {
 		v.Store.HaListenPort = v.Server.ListenPort + 1
 	}
-	if t := v.MetricsExporterType; t == MetricsOTLPGRPC || t == MetricsLog {
-		l.warn("metricsExporterType", string(t), "nothing is exported: this version can be asked by Prometheus (PROM), which collectors can do too")
-	}
+	v.checkMetrics(l)
 	if v.Store.BrokerRole == SyncMaster && v.Own.CompatVersion != V497 && v.Store.InSyncReplicas < 2 {
 		l.warn("brokerRole", string(SyncMaster), "no send waits for a slave, since inSyncReplicas=%d counts the master too (as in "+
 			"5.x; in 4.9 one slave was waited for). Set inSyncReplicas=2 to wait for one", v.Store.InSyncReplicas)

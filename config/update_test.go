@@ -147,7 +147,7 @@ func TestAccessRulesAreReadAtStart(t *testing.T) {
 }
 
 func TestSecretsAreNotShown(t *testing.T) {
-	c := mustLoad(t, "tls.server.keyPassword=hush\ninitAuthenticationUser={hush}\ninnerClientAuthenticationCredentials=hush\ntls.server.certPath=/c")
+	c := mustLoad(t, "tls.server.keyPassword=hush\ninitAuthenticationUser={hush}\ninnerClientAuthenticationCredentials=hush\nmetricsGrpcExporterHeader=Authorization:hush\ntls.server.certPath=/c")
 	if text := c.Exposed(); strings.Contains(text, "hush") || !strings.Contains(text, "tls.server.certPath=/c\n") {
 		t.Error(text)
 	}

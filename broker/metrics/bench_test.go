@@ -24,10 +24,11 @@ func BenchmarkCollect(b *testing.B) {
 	b.ReportAllocs()
 	size := 0
 	for b.Loop() {
-		w := metric.NewWriter(size)
+		text := metric.NewText(size)
+		w := metric.NewWriter(text)
 		w.Labels("cluster", "C", "node_id", "broker-a")
 		table.Collect(w, func(_, _ string) bool { return false })
-		size = len(w.Bytes())
+		size = len(text.Bytes())
 	}
 	b.ReportMetric(float64(size), "bytes")
 }

@@ -170,6 +170,7 @@ func hasPrefix(key string, prefixes []string) bool {
 
 // The same requests as were sent to a Java broker make the same series with the same values.
 func TestSameAsJava(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(recording)
 	if err != nil {
 		t.Fatal(err)
@@ -178,20 +179,21 @@ func TestSameAsJava(t *testing.T) {
 	mq := rocketmqtest.Start(t, rocketmqtest.WithConfig("brokerName", "broker-a"), rocketmqtest.WithConfig("brokerClusterName", "DefaultCluster"),
 		rocketmqtest.WithConfig("metricsLabel", "zone:z1,rack:r2"), rocketmqtest.WithConfig("metricsExporterType", "PROM"),
 		rocketmqtest.WithConfig("brokerIP1", "127.0.0.1"))
-	var w metric.Writer
+	collect := func() []byte {
+		var text metric.Text
+		mq.Broker.Collect(metric.NewWriter(&text))
+		return text.Bytes()
+	}
 	play(t, mq.BrokerAddr, func() bool {
-		w = metric.Writer{}
-		mq.Broker.Collect(&w)
-		now := parse(t, w.Bytes())
+		now := parse(t, collect())
 		return now["rocketmq_timer_dequeue_total storage_medium=disk storage_type=local topic=MTopic"] == 1 &&
 			now["rocketmq_messages_out_total consumer_group=SCHEDULE_CONSUMER is_system=true topic=SCHEDULE_TOPIC_XXXX"] == 2
 	})
-	w = metric.Writer{}
-	mq.Broker.Collect(&w)
-	if _, err := metrictest.Parse(string(w.Bytes())); err != nil {
+	text = collect()
+	if _, err := metrictest.Parse(string(text)); err != nil {
 		t.Error(err)
 	}
-	ours := parse(t, w.Bytes())
+	ours := parse(t, text)
 	for key, value := range java {
 		got, ok := ours[key]
 		switch {
@@ -209,22 +211,24 @@ func TestSameAsJava(t *testing.T) {
 	}
 }
 
+// Reasons why series differ.
+const (
+	gone    = "the topic is deleted: its series end"
+	whoDied = "who consumes, not who sends the retry; and the topic of the message, not that of the retry"
+)
+
 // different are series that differ, and why.
 var different = func() map[string]string {
-	const (
-		deleted = "the topic is deleted: its series end"
-		who     = "who consumes, not who sends the retry; and the topic of the message, not that of the retry"
-	)
 	all := map[string]string{
-		"rocketmq_send_to_dlq_messages_total consumer_group=CLIENT_INNER_PRODUCER is_system=false topic=%RETRY%MDead": who,
-		"rocketmq_send_to_dlq_messages_total consumer_group=MDead is_system=false topic=MTopic":                       who,
+		"rocketmq_send_to_dlq_messages_total consumer_group=CLIENT_INNER_PRODUCER is_system=false topic=%RETRY%MDead": whoDied,
+		"rocketmq_send_to_dlq_messages_total consumer_group=MDead is_system=false topic=MTopic":                       whoDied,
 	}
-	gone := " message_type=normal topic=MGone"
+	labels := " message_type=normal topic=MGone"
 	for _, name := range []string{"message_size_sum", "message_size_count", "messages_in_total", "throughput_in_total"} {
-		all["rocketmq_"+name+" is_system=false"+gone] = deleted
+		all["rocketmq_"+name+" is_system=false"+labels] = gone
 	}
 	for _, le := range []string{"1024.0", "4096.0", "524288.0", "1048576.0", "2097152.0", "4194304.0", "+Inf"} {
-		all["rocketmq_message_size_bucket is_system=false le="+le+gone] = deleted
+		all["rocketmq_message_size_bucket is_system=false le="+le+labels] = gone
 	}
 	return all
 }()

@@ -46,7 +46,7 @@ func runBroker(ctx context.Context, e env) int {
 	cfg.OnUpdate(func(_, v *config.BrokerValues, _ []string) { w.setLevel(v.Own.LogLevel) })
 	b, err := startBroker(ctx, cfg, w.log)
 	if err == nil {
-		err = w.serve(cfg.Load().MetricsAddress(), cfg.Load().Own.HTTPPprof, b.Ready, b.Collect)
+		err = w.serveBroker(cfg.Load(), b.Ready, b.Collect)
 		if err != nil {
 			err = errors.Join(err, closeBroker(b))
 		}
@@ -58,7 +58,7 @@ func runBroker(ctx context.Context, e env) int {
 	return l.serve(ctx, e, name, p, func() {
 		fmt.Fprintln(e.stdout, clientAddress(b, cfg.Load().BrokerIP1))
 		fmt.Fprintln(e.stdout, bootLine(b, cfg.Load()))
-	}, func() error { return errors.Join(w.endHTTP(), closeBroker(b)) })
+	}, func() error { return errors.Join(w.end(), closeBroker(b)) })
 }
 
 // bootLine is what Java's launcher prints, and scripts look for, when the broker is ready.

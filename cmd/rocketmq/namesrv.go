@@ -55,7 +55,7 @@ func runNamesrv(ctx context.Context, e env) int {
 	}
 	return l.serve(ctx, e, name, ports{Namesrv: reachable(server.Addr()), HTTP: w.httpAddr()}, func() {
 		fmt.Fprintf(e.stdout, "The Name Server boot success. serializeType=JSON, address %s\n", server.Addr())
-	}, func() error { return errors.Join(w.endHTTP(), server.Close()) })
+	}, func() error { return errors.Join(w.end(), server.Close()) })
 }
 
 // startNamesrv makes a name server with the TLS settings of its configuration and starts it.

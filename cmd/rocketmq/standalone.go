@@ -88,7 +88,7 @@ func runStandalone(ctx context.Context, e env) int {
 	})
 	b, err := startBroker(ctx, cfg, w.log)
 	if err == nil {
-		err = w.serve(cfg.Load().MetricsAddress(), cfg.Load().Own.HTTPPprof, b.Ready, b.Collect, ns.Collect)
+		err = w.serveBroker(cfg.Load(), b.Ready, b.Collect, ns.Collect)
 		if err != nil {
 			err = errors.Join(err, closeBroker(b))
 		}
@@ -100,7 +100,7 @@ func runStandalone(ctx context.Context, e env) int {
 		Namesrv: reachable(ns.Addr()), Broker: reachable(b.Addr()), Fast: reachable(b.FastAddr()), HTTP: w.httpAddr(),
 	}
 	return s.serve(ctx, e, name, p, func() { s.announce(e, ns, b, cfg.Load()) },
-		func() error { return errors.Join(w.endHTTP(), closeBroker(b)) })
+		func() error { return errors.Join(w.end(), closeBroker(b)) })
 }
 
 func (s *standalone) announce(e env, ns *namesrv.Server, b *broker.Broker, v *config.BrokerValues) {

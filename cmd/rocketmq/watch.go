@@ -6,20 +6,24 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"net/http"
 
 	"rocketmq-go/config"
 	"rocketmq-go/telemetry/logs"
 	"rocketmq-go/telemetry/metric"
+	"rocketmq-go/telemetry/otlp"
 	"rocketmq-go/telemetry/web"
 )
 
-// watch is what tells operators of a server: its log, on standard error and in files, and what it answers by HTTP.
+// watch is what tells operators of a server: its log, on standard error and in files, what it answers by HTTP, and the
+// metrics that it exports.
 type watch struct {
 	log   *slog.Logger
 	level slog.LevelVar // of the files
 	files *logs.Files   // nil: none
 	lost  error         // why there are none
 	web   *web.Server   // nil: none
+	otlp  *otlp.Exporter
 }
 
 // noFiles is the value of logDir without which there are log files.
@@ -82,6 +86,47 @@ func (w *watch) serve(addr string, pprof bool, ready func() error, collect ...fu
 	return nil
 }
 
+// serveBroker is serve for a process with a broker, which may export its metrics, too.
+func (w *watch) serveBroker(v *config.BrokerValues, ready func() error, collect ...func(*metric.Writer)) error {
+	if err := w.serve(v.MetricsAddress(), v.Own.HTTPPprof, ready, collect...); err != nil {
+		return err
+	}
+	if to := w.exportTo(v); to != nil {
+		w.otlp = otlp.Start(otlp.Options{
+			Collect: append(collect, web.Process), To: to, Interval: v.MetricsInterval(), Delta: v.MetricsInDelta, Log: w.log,
+		})
+		w.log.Info("metrics are exported", "type", v.MetricsExporterType, "interval", v.MetricsInterval())
+	}
+	return nil
+}
+
+// exportTo is where metrics are exported to, nil if nowhere.
+func (w *watch) exportTo(v *config.BrokerValues) otlp.Target {
+	switch v.MetricsExporterType {
+	case config.MetricsLog:
+		log := w.log
+		if w.files != nil {
+			log = slog.New(w.files.Handler()) // not on standard error
+		}
+		return otlp.Lines{To: log.With(logs.File, metricsLog)}
+	case config.MetricsOTLPGRPC:
+		target, err := v.OTLPTarget()
+		if err != nil {
+			return nil // the warnings of the configuration say so
+		}
+		header := http.Header{}
+		fields, _ := v.OTLPHeader()
+		for name, value := range fields {
+			header.Set(name, value)
+		}
+		return otlp.NewClient(otlp.ClientOptions{Target: target, Header: header, Timeout: v.OTLPTimeout()})
+	}
+	return nil
+}
+
+// metricsLog is the file that Java's broker exports to.
+const metricsLog = "broker_metrics"
+
 // httpAddr is where HTTP is answered, for the port file.
 func (w *watch) httpAddr() string {
 	if w.web == nil {
@@ -90,8 +135,11 @@ func (w *watch) httpAddr() string {
 	return reachable(w.web.Addr())
 }
 
-// endHTTP must come before what it collects from ends.
-func (w *watch) endHTTP() error {
+// end must come before what metrics are collected from ends.
+func (w *watch) end() error {
+	if w.otlp != nil {
+		w.otlp.Close()
+	}
 	if w.web == nil {
 		return nil
 	}

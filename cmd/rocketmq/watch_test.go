@@ -5,7 +5,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"rocketmq-go/admin/client"
 	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/telemetry/metrictest"
+	"rocketmq-go/telemetry/otlptest"
 )
 
 func fetch(t *testing.T, url string) (int, string) {
@@ -129,6 +132,56 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 	}
 	if p.err.String() != "" {
 		t.Errorf("on standard error:\n%s", &p.err)
+	}
+}
+
+// Metrics go to a collector, or into a log file of their own; the last time when the server stops.
+func TestMetricsAreExported(t *testing.T) {
+	for _, c := range []struct {
+		kind  string
+		delta bool
+	}{{"OTLP_GRPC", false}, {"OTLP_GRPC", true}, {"LOG", false}} {
+		t.Run(fmt.Sprint(c.kind, c.delta), func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := otlptest.Start(t, l)
+			dir := filepath.Join(t.TempDir(), "data")
+			p, at := startStandalone(t, dir, "--set", "metricsExporterType="+c.kind, "--set", "metricsGrpcExporterTarget=http://"+l.Addr().String(),
+				"--set", "metricsGrpcExporterHeader=token:t", "--set", fmt.Sprint("metricsInDelta=", c.delta))
+			mq := client.New(client.Options{Namesrv: []string{at.Namesrv}})
+			defer mq.Close()
+			if _, err := mq.Send(t.Context(), &client.Message{Topic: "T", Body: []byte("x")}); err != nil {
+				t.Fatal(err)
+			}
+			p.stop()
+			var told string
+			if c.kind == "LOG" {
+				p.wait(t)
+				told = logFile(t, dir, "broker_metrics.log")
+				line := told[strings.Index(told, "{"):]
+				var batch struct{ ScopeMetrics []any }
+				if err := json.Unmarshal([]byte(line), &batch); err != nil || len(batch.ScopeMetrics) < 2 || strings.Count(told, "\n") != 1 {
+					t.Errorf("%v in\n%s", err, told)
+				}
+			} else {
+				push := <-r.Pushes
+				told = strings.Join(push.Lines(), "\n")
+				if push.Header.Get("token")[0] != "t" || strings.Contains(told, " aggregation=delta ") != c.delta {
+					t.Errorf("%v\n%s", push.Header, told)
+				}
+				p.wait(t)
+			}
+			for _, want := range []string{"rocketmq_messages_in_total", "rocketmq_rpc_latency", "rocketmq_namesrv_brokers", "process_resident_memory"} {
+				if !strings.Contains(told, want) {
+					t.Errorf("no %s in\n%s", want, told)
+				}
+			}
+			if p.err.String() != "" {
+				t.Errorf("on standard error:\n%s", &p.err)
+			}
+		})
 	}
 }
 

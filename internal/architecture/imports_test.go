@@ -37,6 +37,11 @@ var mayImport = map[string]string{
 	"cmd":               "auth compat config message remoting store namesrv broker admin telemetry",
 }
 
+// testOnly are packages that only tests may import, and what helps them.
+var testOnly = []string{
+	module + "telemetry/otlptest", module + "telemetry/metrictest", "google.golang.org/grpc", "go.opentelemetry.io/",
+}
+
 func TestImportsGoOneWay(t *testing.T) {
 	root := "../.."
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -75,6 +80,11 @@ func checkFile(t *testing.T, path, dir string) {
 	}
 	for _, im := range f.Imports {
 		p, _ := strconv.Unquote(im.Path.Value)
+		for _, prefix := range testOnly {
+			if strings.HasPrefix(p, prefix) && dir != "telemetry/otlptest" {
+				t.Errorf("%s imports %s, which is for tests only: the server's binary stays without it", path, p)
+			}
+		}
 		target, own := strings.CutPrefix(p, module)
 		if !own {
 			continue

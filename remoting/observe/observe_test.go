@@ -19,13 +19,14 @@ import (
 
 func collect(t *testing.T, r *observe.Requests) *metrictest.Text {
 	t.Helper()
-	var w metric.Writer
-	r.Collect(&w, observe.Latency)
-	text, err := metrictest.Parse(string(w.Bytes()))
+	var text metric.Text
+	w := metric.NewWriter(&text)
+	r.Collect(w, observe.Latency)
+	told, err := metrictest.Parse(string(text.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return told
 }
 
 func TestRequestsAreCountedByWhatBecameOfThem(t *testing.T) {
@@ -100,8 +101,9 @@ func BenchmarkObserve(b *testing.B) {
 func ExampleRequests_Collect() {
 	var r observe.Requests
 	r.Observe(remoting.Observation{Request: protocol.ReqHeartBeat, Took: 300 * time.Microsecond})
-	var w metric.Writer
-	r.Collect(&w, "heartbeats_milliseconds")
-	fmt.Println(strings.Split(string(w.Bytes()), "\n")[2])
+	var text metric.Text
+	w := metric.NewWriter(&text)
+	r.Collect(w, "heartbeats_milliseconds")
+	fmt.Println(strings.Split(string(text.Bytes()), "\n")[2])
 	// Output: heartbeats_milliseconds_bucket{protocol_type="remoting",request_code="heart_beat",response_code="success",is_long_polling="false",result="success",le="1.0"} 1
 }

@@ -34,11 +34,12 @@ type Options struct {
 
 // rotations are those of Java's servers, 5.3.3.
 var rotations = map[string]Rotation{
-	"broker":      {128 << 20, 20},
-	"store":       {128 << 20, 10},
-	"remoting":    {100 << 20, 10},
-	"transaction": {100 << 20, 10},
-	"namesrv":     {100 << 20, 5},
+	"broker":         {128 << 20, 20},
+	"broker_metrics": {512 << 20, 3},
+	"store":          {128 << 20, 10},
+	"remoting":       {100 << 20, 10},
+	"transaction":    {100 << 20, 10},
+	"namesrv":        {100 << 20, 5},
 }
 
 // Files are the log files of a process.

@@ -3,8 +3,8 @@
 
 // Package metric counts, and prints what was counted as Prometheus reads it (text format 0.0.4).
 //
-// There is no registry. Whoever counts keeps plain numbers and Histograms; when Prometheus asks, it writes them into a
-// Writer, together with what it only finds out then, such as lags:
+// There is no registry. Whoever counts keeps plain numbers and Histograms; when Prometheus asks, or it is time to export,
+// it writes them into a Writer, together with what it only finds out then, such as lags:
 //
 //	w.Counter("rocketmq_messages_in_total", "Messages that producers sent.").Value(12, "topic", "T")
 //	w.Histogram("rocketmq_message_size", "Sizes of messages, bytes.").Histogram(sizes, "topic", "T")
@@ -27,6 +27,7 @@ type Histogram struct {
 // Bounds are the upper bounds of a kind of histogram.
 type Bounds struct {
 	unit  float64
+	upper []float64
 	raw   []int64  // in the unit of Observe
 	texts []string // as the label le shows them
 }
@@ -34,7 +35,7 @@ type Bounds struct {
 // NewBounds makes bounds, ascending. unit says how many of what is observed make one of the printed unit: 1e6 for
 // nanoseconds printed as milliseconds.
 func NewBounds(unit float64, upper ...float64) *Bounds {
-	b := &Bounds{unit: unit}
+	b := &Bounds{unit: unit, upper: upper}
 	for _, u := range upper {
 		b.raw = append(b.raw, int64(u*unit))
 		b.texts = append(b.texts, javaDouble(u))
@@ -67,6 +68,19 @@ func (h *Histogram) Count() (n int64) {
 
 // Sum is the sum of all observations, in the unit of Observe.
 func (h *Histogram) Sum() int64 { return h.sum.Load() }
+
+// Total is the sum of all observations, in the printed unit.
+func (h *Histogram) Total() float64 { return float64(h.sum.Load()) / h.unit }
+
+// Buckets are the bounds, in the printed unit, and how many observations there were up to each and not up to the one
+// before; the last number is of those beyond all bounds. The bounds are not the caller's.
+func (h *Histogram) Buckets() (upper []float64, counts []int64) {
+	counts = make([]int64, len(h.counts))
+	for i := range h.counts {
+		counts[i] = h.counts[i].Load()
+	}
+	return h.upper, counts
+}
 
 // javaDouble prints a bound as Java prints a double: 5.0. Prometheus 2 compares the label's text.
 func javaDouble(f float64) string {

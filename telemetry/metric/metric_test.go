@@ -21,7 +21,8 @@ func TestText(t *testing.T) {
 	took.Observe(int64(300 * time.Microsecond))
 	took.Observe(int64(7 * time.Millisecond))
 
-	var w metric.Writer
+	var text metric.Text
+	w := metric.NewWriter(&text)
 	w.Gauge("plain", "Without labels.").Value(3)
 	w.Labels("cluster", "C")
 	w.Gauge("nothing", "Has no samples and leaves no trace.")
@@ -55,7 +56,7 @@ took_milliseconds_bucket{cluster="C",le="+Inf"} 2
 took_milliseconds_sum{cluster="C"} 7.3
 took_milliseconds_count{cluster="C"} 2
 `
-	if got := string(w.Bytes()); got != want {
+	if got := string(text.Bytes()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

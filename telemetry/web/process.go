@@ -24,8 +24,8 @@ var runtimeMetrics = []struct{ source, name, help, kind string }{
 	{"/gc/cycles/total:gc-cycles", "go_gc_cycles_total", "Garbage collections.", "counter"},
 }
 
-// process writes what belongs to the process, not to one of its servers.
-func process(w *metric.Writer) {
+// Process writes what belongs to the process, not to one of its servers.
+func Process(w *metric.Writer) {
 	samples := make([]metrics.Sample, len(runtimeMetrics))
 	for i := range samples {
 		samples[i].Name = runtimeMetrics[i].source

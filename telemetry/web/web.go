@@ -127,11 +127,12 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 func (s *Server) collect() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := metric.NewWriter(s.size + s.size/8)
+	text := metric.NewText(s.size + s.size/8)
+	w := metric.NewWriter(text)
 	for _, f := range s.o.Collect {
 		f(w)
 	}
-	process(w)
-	s.size = len(w.Bytes())
-	return w.Bytes()
+	Process(w)
+	s.size = len(text.Bytes())
+	return text.Bytes()
 }
