@@ -20,6 +20,9 @@ func (l *loader) apply(keys []Key, objects []object, set map[string]bool) {
 		value := l.given[name]
 		targets := byName[name]
 		if len(targets) == 0 {
+			if l.shares != "" && foreign()[name] == l.shares {
+				continue
+			}
 			if note := unknown(name, value, keys, objects, names); note != "" {
 				l.warn(name, value, "%s", note)
 			}

@@ -18,7 +18,7 @@ import (
 )
 
 // Check explains a configuration file, one line per key: whether it works, and if not, why. role is "broker",
-// "namesrv", or empty to let the keys and the file's name decide. The result is the exit code: ExitOK for a file with which the process
+// "namesrv", "controller", or empty to let the keys and the file's name decide. The result is the exit code: ExitOK for a file with which the process
 // starts and of which every key is known and readable, otherwise 1.
 func Check(w io.Writer, file, role string) int {
 	data, err := os.ReadFile(file)
@@ -41,8 +41,10 @@ func Check(w io.Writer, file, role string) int {
 		return check(w, file, guessed, lines, brokerRole())
 	case "namesrv":
 		return check(w, file, guessed, lines, namesrvRole())
+	case "controller":
+		return check(w, file, guessed, lines, controllerRole())
 	}
-	fmt.Fprintf(w, "no such kind of configuration: %s (broker or namesrv)\n", role)
+	fmt.Fprintf(w, "no such kind of configuration: %s (broker, namesrv or controller)\n", role)
 	return ExitUsage
 }
 
@@ -51,7 +53,8 @@ func Check(w io.Writer, file, role string) int {
 func guessRole(file string, lines []properties.Line) (role, hint string) {
 	broker := settable(tableOf((&BrokerValues{}).objects()))
 	namesrv := settable(tableOf((&NamesrvValues{}).objects()))
-	votes, port := 0, ""
+	controller := settable(tableOf((&ControllerValues{}).objects()))
+	votes, port, ofController, inside := 0, "", false, false
 	for _, p := range lines {
 		_, inBroker := broker[p.Key]
 		_, inNamesrv := namesrv[p.Key]
@@ -61,13 +64,21 @@ func guessRole(file string, lines []properties.Line) (role, hint string) {
 		case inBroker && !inNamesrv:
 			votes--
 		}
-		if p.Key == "listenPort" {
+		if _, ok := controller[p.Key]; ok && !inNamesrv && !inBroker {
+			ofController = true
+		}
+		switch p.Key {
+		case "listenPort":
 			port = p.Value
+		case "enableControllerInNamesrv":
+			inside = true
 		}
 	}
 	name := strings.ToLower(filepath.Base(file))
 	named := strings.Contains(name, "namesrv") || strings.Contains(name, "nameserver")
 	switch {
+	case ofController && !inside:
+		return "controller", ""
 	case votes > 0:
 		return "namesrv", ""
 	case votes < 0:
@@ -100,6 +111,7 @@ func check[T any](w io.Writer, file, hint string, lines []properties.Line, r rol
 		last[p.Key] = i
 	}
 	byName := settable(tableOf(r.objects(new(T))))
+	shared := sharedKeys(r, lines)
 	fmt.Fprintf(w, "%s, read as the configuration of a %s%s\n", file, r.name, rules)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, p := range lines {
@@ -111,6 +123,8 @@ func check[T any](w io.Writer, file, hint string, lines []properties.Line, r rol
 			verdict = "refused, see below"
 		case wrong[p.Key] != "":
 			verdict = wrong[p.Key]
+		case byName[p.Key] == nil && shared[p.Key] != nil:
+			verdict = effect(shared[p.Key])
 		case byName[p.Key] == nil:
 			verdict = "no effect: cannot be set, but is so anyway"
 		default:
@@ -125,6 +139,24 @@ func check[T any](w io.Writer, file, hint string, lines []properties.Line, r rol
 		}
 	}
 	return conclude(w, r.name, warnings, err)
+}
+
+// sharedKeys are those of another server that takes its own from the same file.
+func sharedKeys[T any](r role[T], lines []properties.Line) map[string][]*Key {
+	if r.shares == nil {
+		return nil
+	}
+	given := map[string]string{}
+	for _, l := range lines {
+		given[l.Key] = l.Value
+	}
+	switch r.shares(given) {
+	case ownerController:
+		return settable(tableOf((&ControllerValues{}).objects()))
+	case ownerNamesrv:
+		return settable(tableOf((&NamesrvValues{}).objects()))
+	}
+	return nil
 }
 
 // conclude says in a sentence what comes of it.

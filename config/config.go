@@ -33,10 +33,11 @@ type Config[T any] struct {
 	subscribers []func(old, new *T, keys []string)
 }
 
-// Broker is the live configuration of a broker, Namesrv that of a name server.
+// Broker is the live configuration of a broker, Namesrv that of a name server, Controller that of a controller.
 type (
-	Broker  = Config[BrokerValues]
-	Namesrv = Config[NamesrvValues]
+	Broker     = Config[BrokerValues]
+	Namesrv    = Config[NamesrvValues]
+	Controller = Config[ControllerValues]
 )
 
 // role is what brokers and name servers do differently.
@@ -54,6 +55,8 @@ type role[T any] struct {
 	blocked   []string                     // keys hot update refuses, besides configBlackList
 	blackList func(*T) string              // configBlackList
 	remark497 string                       // answer to a blocked key in 4.9.7
+	// shares is the owner of further keys that are right in the file, in the words of foreign; nil: there is none.
+	shares func(given map[string]string) string
 }
 
 // state is one immutable version of the configuration.

@@ -23,7 +23,7 @@ var rewriteFiles = flag.Bool("rewrite", false, "write ../conf/KEYS.md and testda
 
 // allObjects are the objects of all roles, each once.
 func allObjects() []object {
-	return append((&BrokerValues{}).objects(), object{value: &NamesrvConfig{}})
+	return append((&BrokerValues{}).objects(), object{value: &NamesrvConfig{}}, object{value: &ControllerConfig{}})
 }
 
 // A key that is said to work must be read somewhere. testdata/unread.txt names those that are not read yet; it may only
@@ -111,8 +111,9 @@ const keysHead = `# Configuration keys
 
 Made from the sources by ` + "`go test ./config -run TestKeysDocument -rewrite`" + `. ` + "`rocketmq config check FILE`" + ` says the same of one file.
 
-Keys of a broker's file: all tables but NamesrvConfig. Keys of a name server's file: NamesrvConfig, NettyServerConfig and
-OwnConfig. Times that end in Mills, Millis, Ms or Interval count milliseconds. "at start" means that a hot update is
+Keys of a broker's file: all tables but NamesrvConfig and ControllerConfig. Keys of a name server's file: NamesrvConfig,
+NettyServerConfig and OwnConfig; with enableControllerInNamesrv those of a controller's too, which are ControllerConfig,
+NettyServerConfig and OwnConfig. Times that end in Mills, Millis, Ms or Interval count milliseconds. "at start" means that a hot update is
 accepted and written down, but holds from the next start on.
 `
 

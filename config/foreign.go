@@ -5,6 +5,13 @@ package config
 
 import "strings"
 
+// Owners of keys, as warnings name them.
+const (
+	ownerController = "the controller"
+	ownerNamesrv    = "the name server"
+	ownerBroker     = "the broker"
+)
+
 // foreign names the owners of keys that are right in some file, but not necessarily in this one.
 func foreign() map[string]string {
 	owners := map[string]string{}
@@ -16,13 +23,13 @@ func foreign() map[string]string {
 	}
 	for name := range strings.FieldsSeq(`jRaftGroupId jRaftServerId jRaftInitConf jRaftControllerRPCAddr
 		jRaftElectionTimeoutMs jRaftSnapshotIntervalSecs jRaftScanWaitTimeoutMs`) {
-		owners[name] = "the controller"
+		owners[name] = ownerController
 	}
 	for _, o := range []object{
-		{name: "the controller", value: &ControllerConfig{}},
-		{name: "the name server", value: &NamesrvConfig{}},
-		{name: "the broker", value: &BrokerConfig{}},
-		{name: "the broker", value: &MessageStoreConfig{}},
+		{name: ownerController, value: &ControllerConfig{}},
+		{name: ownerNamesrv, value: &NamesrvConfig{}},
+		{name: ownerBroker, value: &BrokerConfig{}},
+		{name: ownerBroker, value: &MessageStoreConfig{}},
 	} {
 		for _, k := range keysOf(0, o) {
 			owners[k.SetName] = o.name

@@ -33,8 +33,8 @@ type NamesrvConfig struct {
 	EnableTopicList bool `def:"true" v4:"!"`
 	// Send NOTIFY_MIN_BROKER_ID_CHANGE(905).
 	NotifyMinBrokerIdChanged bool `def:"false" v4:"!"`
-	// Starts a controller in the same process.
-	EnableControllerInNamesrv bool `def:"false" v4:"!" later:"controller mode"`
+	// Starts a controller in the same process, with the keys of ControllerConfig in the same file.
+	EnableControllerInNamesrv bool `def:"false" v4:"!" mark:"r"`
 	// Route queries are refused for WaitSecondsForService after the start.
 	NeedWaitForService    bool `def:"false" v4:"!"`
 	WaitSecondsForService int  `def:"45" v4:"!"`

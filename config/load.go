@@ -69,12 +69,16 @@ func LoadBroker(o Options) (*Broker, []Warning, error) { return load(o, brokerRo
 // LoadNamesrv reads the configuration of a name server. Errors are as for LoadBroker.
 func LoadNamesrv(o Options) (*Namesrv, []Warning, error) { return load(o, namesrvRole()) }
 
+// LoadController reads the configuration of a controller. Errors are as for LoadBroker.
+func LoadController(o Options) (*Controller, []Warning, error) { return load(o, controllerRole()) }
+
 // loader collects what there is to say while a configuration is read.
 type loader struct {
 	options  Options
 	host     host
 	given    map[string]string // file and Set
 	ipReason string
+	shares   string // owner of keys that are right beside those of the role
 	warnings []Warning
 }
 
@@ -102,6 +106,9 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 	}
 	if err := l.readTLSFile(); err != nil {
 		return nil, nil, err
+	}
+	if r.shares != nil {
+		l.shares = r.shares(l.given)
 	}
 	c := &Config[T]{role: r, file: o.File, now: o.Now}
 	if c.version = cmp.Or(trim(l.given["compatVersion"]), o.CompatVersion, V533); c.version != V533 && c.version != V497 {

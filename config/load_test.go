@@ -172,12 +172,32 @@ func TestRefusals(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "none.conf does not exist") {
 		t.Error(err)
 	}
-	_, _, err = LoadNamesrv(Options{File: file(t, "enableControllerInNamesrv=true"), Env: nothing})
-	if err == nil || !strings.Contains(err.Error(), "enableControllerInNamesrv=true") {
+	_, _, err = LoadController(Options{File: file(t, "controllerType=jRaft"), Env: nothing})
+	if err == nil || !strings.Contains(err.Error(), "controllerType=jRaft") {
 		t.Error(err)
 	}
 	if c, _, err := loadText(t, "enableDLegerCommitLog=false\nstoreType=DEFAULT\nnamesrvAddr=a:1;b:2"); c == nil || err != nil {
 		t.Error(err)
+	}
+}
+
+// A name server and a controller may have their keys in one file; elsewhere they are told that they are in the wrong one.
+func TestControllerInNamesrv(t *testing.T) {
+	const text = "kvConfigPath=/tmp/kv.json\ncontrollerDLegerPeers=n0-127.0.0.1:9878\ncontrollerDLegerSelfId=n0\nscanInactiveMasterInterval=700\nnoSuchKey=1\n"
+	path := file(t, text+"enableControllerInNamesrv=true")
+	n, warnings, err := LoadNamesrv(Options{File: path, Env: nothing})
+	if err != nil || len(warnings) != 1 || warnings[0].Key != "noSuchKey" || !n.Load().EnableControllerInNamesrv {
+		t.Error(warnings, err)
+	}
+	c, warnings, err := LoadController(Options{File: path, Env: nothing})
+	if v := c.Load(); err != nil || len(warnings) != 1 || v.ControllerDLegerSelfID != "n0" || v.ScanInactiveMasterInterval != 700 || v.ConfigStorePath != path {
+		t.Error(warnings, err)
+	}
+	if !strings.Contains(c.Exposed(), "kvConfigPath=/tmp/kv.json\n") {
+		t.Error("the configuration of a controller lacks what is in its file")
+	}
+	if _, warnings, err = LoadNamesrv(Options{File: file(t, text), Env: nothing}); err != nil || len(warnings) != 4 {
+		t.Error(warnings, err)
 	}
 }
 
@@ -250,10 +270,13 @@ func TestSampleFiles(t *testing.T) {
 		}
 		count++
 		var warnings []Warning
-		if d.Name() == "namesrv.conf" {
-			_, warnings, err = LoadNamesrv(Options{File: path, Env: nothing})
-		} else {
-			_, warnings, err = LoadBroker(Options{File: path, Env: nothing})
+		switch o := (Options{File: path, Env: nothing}); {
+		case strings.HasPrefix(d.Name(), "namesrv"):
+			_, warnings, err = LoadNamesrv(o)
+		case strings.HasPrefix(d.Name(), "controller"):
+			_, warnings, err = LoadController(o)
+		default:
+			_, warnings, err = LoadBroker(o)
 		}
 		if len(warnings) > 0 {
 			t.Errorf("%s: %v", path, warnings)
@@ -263,7 +286,7 @@ func TestSampleFiles(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || count != 13 {
+	if err != nil || count != 20 {
 		t.Errorf("%d files, %v", count, err)
 	}
 }

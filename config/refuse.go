@@ -64,9 +64,17 @@ func refuseBrokerUpdate(old, next *BrokerValues) []refusal {
 }
 
 func refuseNamesrv(v *NamesrvValues) []refusal {
+	return refuseTLS(&v.Own)
+}
+
+func refuseController(v *ControllerValues) []refusal {
 	list := refuseTLS(&v.Own)
-	if v.EnableControllerInNamesrv {
-		list = append(list, refusal{key: "enableControllerInNamesrv", value: "true", why: "controllers are not supported by this version"})
+	if !strings.EqualFold(v.ControllerType, "DLedger") {
+		list = append(list, refusal{
+			key: "controllerType", value: v.ControllerType,
+			why:    "only the keys of DLedger are read, controllerDLegerPeers and controllerDLegerSelfId",
+			remedy: "Name the controllers there to start one.",
+		})
 	}
 	return list
 }

@@ -13,8 +13,9 @@ import (
 
 // Ports the launchers preset.
 const (
-	BrokerPort  = 10911
-	NamesrvPort = 9876
+	BrokerPort     = 10911
+	NamesrvPort    = 9876
+	ControllerPort = 19876 // shown only: the one of controllerDLegerPeers is used
 )
 
 func brokerRole() role[BrokerValues] {
@@ -59,6 +60,37 @@ func namesrvRole() role[NamesrvValues] {
 		blocked:   []string{"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"},
 		blackList: func(v *NamesrvValues) string { return v.ConfigBlackList },
 		remark497: "Can not update config path",
+		shares: func(given map[string]string) string {
+			if trim(given["enableControllerInNamesrv"]) == "true" {
+				return ownerController
+			}
+			return ""
+		},
+	}
+}
+
+func controllerRole() role[ControllerValues] {
+	return role[ControllerValues]{
+		name:      "controller",
+		objects:   (*ControllerValues).objects,
+		own:       (*ControllerValues).own,
+		preset:    func(v *ControllerValues) { v.Server.ListenPort = ControllerPort },
+		normalise: func(*ControllerValues) {},
+		construct: func(*ControllerValues) {},
+		finish: func(v *ControllerValues, l *loader) error {
+			if l.options.File != "" {
+				v.ConfigStorePath = l.options.File
+			}
+			if v.ControllerStorePath == "" {
+				v.ControllerStorePath = filepath.Join(l.host.home, "DledgerController")
+			}
+			return nil
+		},
+		refuse:    refuseController,
+		storeFile: func(v *ControllerValues) string { return v.ConfigStorePath },
+		blocked:   []string{"configBlackList", "configStorePath", "rocketmqHome"},
+		blackList: func(v *ControllerValues) string { return v.ConfigBlackList },
+		shares:    func(map[string]string) string { return ownerNamesrv }, // its file may be the same
 	}
 }
 

@@ -77,7 +77,7 @@ func TestTableIsJavas(t *testing.T) {
 
 // Every key either works or says why it does not, and every default is one the key's own setter takes.
 func TestTableIsConsistent(t *testing.T) {
-	for _, objects := range [][]object{(&BrokerValues{}).objects(), (&NamesrvValues{}).objects()} {
+	for _, objects := range [][]object{(&BrokerValues{}).objects(), (&NamesrvValues{}).objects(), (&ControllerValues{}).objects()} {
 		names := map[string]string{}
 		for i, o := range objects {
 			for _, k := range keysOf(i, o) {

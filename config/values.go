@@ -35,6 +35,13 @@ type NamesrvValues struct {
 	Own    OwnConfig
 }
 
+// ControllerValues are the values of all keys of a controller at one moment; see BrokerValues.
+type ControllerValues struct {
+	ControllerConfig
+	Server NettyServerConfig
+	Own    OwnConfig
+}
+
 // objects lists the configuration objects in Java's order of registration, in which later ones win.
 func (v *BrokerValues) objects() []object {
 	return []object{
@@ -56,8 +63,17 @@ func (v *NamesrvValues) objects() []object {
 	}
 }
 
-func (v *BrokerValues) own() *OwnConfig  { return &v.Own }
-func (v *NamesrvValues) own() *OwnConfig { return &v.Own }
+func (v *ControllerValues) objects() []object {
+	return []object{
+		{"ControllerConfig", &v.ControllerConfig, true, true},
+		{"NettyServerConfig", &v.Server, true, true},
+		{"OwnConfig", &v.Own, false, false},
+	}
+}
+
+func (v *BrokerValues) own() *OwnConfig     { return &v.Own }
+func (v *NamesrvValues) own() *OwnConfig    { return &v.Own }
+func (v *ControllerValues) own() *OwnConfig { return &v.Own }
 
 // AdvertisedIP is the address that goes into routes and storeHost, and why it was chosen. It is AutoIP when every
 // client is to see the address it connected to.

@@ -12,10 +12,10 @@ import (
 	"rocketmq-go/config"
 )
 
-const configUsage = `usage: rocketmq config check FILE [--broker|--namesrv]
+const configUsage = `usage: rocketmq config check FILE [--broker|--namesrv|--controller]
 
 Says for each key of a configuration file what it does here: works, has no effect and why, or is not known and what
-was probably meant. Whether it is a broker's or a name server's file its keys tell, unless you do. Exit code 0: the server
+was probably meant. Whether it is a broker's, a name server's or a controller's file its keys tell, unless you do. Exit code 0: the server
 starts with it and every key is understood; 1: the last line says what is wrong.
 `
 
@@ -32,7 +32,7 @@ func runConfig(_ context.Context, e env) int {
 	role := ""
 	for _, a := range e.args[1:] {
 		switch a {
-		case "--broker", "--namesrv", "broker", "namesrv":
+		case "--broker", "--namesrv", "--controller", "broker", "namesrv", "controller":
 			role = strings.TrimPrefix(a, "--")
 		default:
 			if strings.HasPrefix(a, "-") {

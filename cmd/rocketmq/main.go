@@ -42,6 +42,7 @@ var commands = []command{
 	{"standalone", "name server and broker in one process, for a laptop or a CI job", runStandalone},
 	{"namesrv", "the name server (what bin/mqnamesrv runs)", runNamesrv},
 	{"broker", "the broker (what bin/mqbroker runs)", runBroker},
+	{"controller", "the controller of 5.x, which elects masters (what bin/mqcontroller runs)", runController},
 	{"mqadmin", "administration: Java's mqadmin, and more (what bin/mqadmin runs)", runMQAdmin},
 	{"demo", "send and receive a few messages on a running server and say what happens", runDemo},
 	{"store", "a store directory: check before a take-over, stat, verify, repair", runStore},

@@ -44,18 +44,26 @@ func runNamesrv(ctx context.Context, e env) int {
 	w.loaded(warnings)
 	cfg.OnUpdate(func(_, v *config.NamesrvValues, _ []string) { w.setLevel(v.Own.LogLevel) })
 	server, err := startNamesrv(cfg, w.log)
-	if err == nil {
-		err = w.serve(cfg.Load().Own.HTTPListen, cfg.Load().Own.HTTPPprof, server.Ready, server.Collect)
-		if err != nil {
-			err = errors.Join(err, server.Close())
-		}
-	}
 	if err != nil {
 		return w.fail(e, name, err)
 	}
-	return l.serve(ctx, e, name, ports{Namesrv: reachable(server.Addr()), HTTP: w.httpAddr()}, func() {
+	shut := server.Close
+	p := ports{Namesrv: reachable(server.Addr())}
+	c, err := controllerInNamesrv(cfg, l.options(e), w.log)
+	if c != nil {
+		shut = func() error { return errors.Join(c.Close(), server.Close()) }
+		p.Controller = c.Addr()
+	}
+	if err == nil {
+		err = w.serve(cfg.Load().Own.HTTPListen, cfg.Load().Own.HTTPPprof, server.Ready, server.Collect)
+	}
+	if err != nil {
+		return w.fail(e, name, errors.Join(err, shut()))
+	}
+	p.HTTP = w.httpAddr()
+	return l.serve(ctx, e, name, p, func() {
 		fmt.Fprintf(e.stdout, "The Name Server boot success. serializeType=JSON, address %s\n", server.Addr())
-	}, func() error { return errors.Join(w.end(), server.Close()) })
+	}, func() error { return errors.Join(w.end(), shut()) })
 }
 
 // startNamesrv makes a name server with the TLS settings of its configuration and starts it.

@@ -143,11 +143,12 @@ func remedy(what string, err error) string {
 
 // ports is the content of --port-file.
 type ports struct {
-	Namesrv string `json:"namesrv,omitempty"`
-	Broker  string `json:"broker,omitempty"`
-	Fast    string `json:"fast,omitempty"`
-	HTTP    string `json:"http,omitempty"`
-	PID     int    `json:"pid"`
+	Namesrv    string `json:"namesrv,omitempty"`
+	Controller string `json:"controller,omitempty"`
+	Broker     string `json:"broker,omitempty"`
+	Fast       string `json:"fast,omitempty"`
+	HTTP       string `json:"http,omitempty"`
+	PID        int    `json:"pid"`
 }
 
 // write makes the file appear whole: whoever waits for it reads complete JSON.

@@ -24,7 +24,7 @@ type cluster struct {
 	processes []*exec.Cmd
 }
 
-// Ports above that of the name server. Nothing listens at the controller's.
+// Ports above that of the name server, in whose process the controller is.
 const (
 	brokerPort     = 10
 	controllerPort = 20
@@ -39,9 +39,6 @@ func (c *cluster) addr(above int) string {
 }
 func (c *cluster) namesrv() string    { return c.addr(0) }
 func (c *cluster) controller() string { return c.addr(controllerPort) }
-
-// leftOut are keys of the recorded configuration with which our servers do not start.
-var leftOut = regexp.MustCompile(`(?m)^enableControllerInNamesrv=.*\n`)
 
 // Lines of the configuration that only 5.x knows are marked.
 var (
@@ -74,7 +71,7 @@ func start(ctx context.Context, s settings, work string) (*cluster, error) {
 		}
 		conf := strings.NewReplacer("@NS@", strconv.Itoa(base), "@BROKER@", strconv.Itoa(base+brokerPort),
 			"@CONTROLLER@", strconv.Itoa(base+controllerPort), "@PROM@", strconv.Itoa(base+metricsPort), "@WORK@", work,
-		).Replace(configuration(leftOut.ReplaceAllString(string(text), ""), s.compat))
+		).Replace(configuration(string(text), s.compat))
 		if err := c.startOne(ctx, binary, role, work, conf); err != nil {
 			return nil, errors.Join(err, c.stop())
 		}

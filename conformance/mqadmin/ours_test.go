@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,8 @@ import (
 
 	"rocketmq-go/compat"
 	"rocketmq-go/compat/properties"
+	"rocketmq-go/config"
+	"rocketmq-go/controller"
 	"rocketmq-go/rocketmqtest"
 )
 
@@ -46,9 +49,20 @@ func brokerOptions(t *testing.T, dir, release string) []rocketmqtest.Option {
 	}
 	options = append(options, rocketmqtest.WithNamesrvConfig("bindAddress", "0.0.0.0"))
 	if release != "" {
-		options = append(options, rocketmqtest.WithNamesrvConfig("compatVersion", release))
+		return append(options, rocketmqtest.WithNamesrvConfig("compatVersion", release))
+	}
+	for key, value := range controllerKeys(dir) {
+		options = append(options, rocketmqtest.WithNamesrvConfig(key, value))
 	}
 	return options
+}
+
+// controllerKeys are those of the recorded controller, which was in the process of the name server.
+func controllerKeys(dir string) map[string]string {
+	return map[string]string{
+		"enableControllerInNamesrv": "true", "controllerDLegerGroup": "group1", "controllerDLegerPeers": "n0-" + controllerAddr,
+		"controllerDLegerSelfId": "n0", "controllerStorePath": filepath.Join(dir, "controller"),
+	}
 }
 
 // TestOurs runs our tool through the whole plan against our servers, in virtual time, and compares what it prints with what
@@ -85,9 +99,13 @@ func testOurs(t *testing.T, name, release string) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC)))
 		c := rocketmqtest.Start(t, options...)
+		dial := c.Dial
+		if release == "" { // 4.9 has no controllers
+			dial = withController(t, dir, dial)
+		}
 		r := &ours{
-			namesrv: c.NamesrvAddr, broker: c.BrokerAddr, controller: "127.0.0.1:1", release: release,
-			dial: c.Dial, work: work, recorded: recorded, results: results,
+			namesrv: c.NamesrvAddr, broker: c.BrokerAddr, controller: controllerAddr, release: release,
+			dial: dial, work: work, recorded: recorded, results: results,
 		}
 		got, err := r.run(context.Background())
 		if err != nil {
@@ -104,6 +122,43 @@ func testOurs(t *testing.T, name, release string) {
 			t.Errorf("%v\n%s", err, &w)
 		}
 	})
+}
+
+// controllerAddr is where nothing but withController listens.
+const controllerAddr = "127.0.0.1:9878"
+
+// withController starts a controller with the recorded one's configuration, which is reached by dial besides what dial
+// reaches.
+func withController(t *testing.T, dir string, dial func(context.Context, string) (net.Conn, error)) func(context.Context, string) (net.Conn, error) {
+	t.Helper()
+	set := controllerKeys(dir)
+	set["rocketmqHome"], set["kvConfigPath"] = dir, filepath.Join(dir, "kvConfig.json")
+	set["configStorePath"] = filepath.Join(dir, "controller.properties")
+	cfg, _, err := config.LoadController(config.Options{Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctl, err := controller.New(cfg, controller.Options{NoListen: true})
+	if err == nil {
+		err = ctl.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := ctl.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for !ctl.Leading() {
+		time.Sleep(time.Millisecond)
+	}
+	return func(ctx context.Context, addr string) (net.Conn, error) {
+		if addr == controllerAddr {
+			return ctl.Pipe(), nil
+		}
+		return dial(ctx, addr)
+	}
 }
 
 // TestTables wants docs/mqadmin.md to say what the lists say: go run ./conformance/mqadmin --table docs/mqadmin.md

@@ -29,12 +29,13 @@ var mayImport = map[string]string{
 	"auth":              "compat remoting broker/metafile",
 	"store":             "compat message",
 	"namesrv":           "compat config message remoting telemetry",
+	"controller":        "compat config message remoting telemetry",
 	"broker":            "auth compat config message remoting store telemetry",
 	"broker/metafile":   "message remoting",
 	"admin":             "auth compat config message remoting",
 	"rocketmqtest":      "compat config message remoting store namesrv broker admin",
 	"internal":          "compat config message remoting",
-	"cmd":               "auth compat config message remoting store namesrv broker admin telemetry",
+	"cmd":               "auth compat config message remoting store namesrv controller broker admin telemetry",
 }
 
 // testOnly are packages that only tests may import, and what helps them.
