@@ -87,6 +87,7 @@ func controllerRole() role[ControllerValues] {
 			return nil
 		},
 		refuse:    refuseController,
+		fixed:     func(_, _ *ControllerValues) []refusal { return nil },
 		storeFile: func(v *ControllerValues) string { return v.ConfigStorePath },
 		blocked:   []string{"configBlackList", "configStorePath", "rocketmqHome"},
 		blackList: func(v *ControllerValues) string { return v.ConfigBlackList },
