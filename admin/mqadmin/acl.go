@@ -105,8 +105,8 @@ func getAclConfig(c *Call) error {
 				{"admin", strconv.FormatBool(a.Admin)},
 				{"defaultTopicPerm", a.DefaultTopicPerm},
 				{"defaultGroupPerm", a.DefaultGroupPerm},
-				{"topicPerms", listText(a.TopicPerms)},
-				{"groupPerms", listText(a.GroupPerms)},
+				{"topicPerms", permsText(a.TopicPerms)},
+				{"groupPerms", permsText(a.GroupPerms)},
 			} {
 				c.printf("%-1s %-18s: %s\n", "", f[0], f[1])
 			}
@@ -114,4 +114,12 @@ func getAclConfig(c *Call) error {
 		}
 		return nil
 	})
+}
+
+// permsText is blank where a file has no list.
+func permsText(list []string) string {
+	if list == nil {
+		return ""
+	}
+	return listText(list)
 }
