@@ -269,6 +269,11 @@ func TestSlaveBecomesMaster(t *testing.T) {
 		if got := p.bodies(p.pull(masterHost, "T", 0)); len(got) != 2 {
 			t.Fatalf("the master has delivered %q", got)
 		}
+		for line := range strings.Lines(p.said.String()) {
+			if strings.Contains(line, "at="+slaveHost) && !strings.Contains(line, "level=INFO") {
+				t.Errorf("the slave tries what only a master does: %s", line)
+			}
+		}
 		p.stop(masterHost)
 		p.stop(slaveHost)
 		p.start(slaveHost)

@@ -145,7 +145,7 @@ type MessageStoreConfig struct {
 	HaHousekeepingInterval int `def:"20000"`
 	// Bytes of a replication frame.
 	HaTransferBatchSize int `def:"32768"`
-	// Fixed master; otherwise the name server tells it.
+	// Slave: host:port of the master's haListenPort; otherwise the name server tells it.
 	HaMasterAddress string `def:"null" mark:"m"`
 	// Bytes a slave may lag and still count as in sync; HaMaxGapNotInSync of 5.x.
 	HaSlaveFallbehindMax int `def:"!" v4:"268435456"`
@@ -231,7 +231,7 @@ type MessageStoreConfig struct {
 	MaxAsyncPutMessageRequests         int   `def:"5000" v4:"!" none:"internal tuning of the Java server"`
 	PullBatchMaxMessageCount           int   `def:"160" v4:"!" none:"unused in Java too; see maxTransferCountOnMessageInMemory"`
 	TotalReplicas                      int   `def:"1" v4:"!" later:"slave acting master" mark:"m"`
-	// SYNC_MASTER: acknowledgements waited for.
+	// SYNC_MASTER: how many brokers, the master included, must have a message before its send is answered.
 	InSyncReplicas                         int     `def:"1" v4:"!" mark:"m"`
 	MinInSyncReplicas                      int     `def:"1" v4:"!" later:"slave acting master" mark:"m"`
 	AllAckInSyncStateSet                   bool    `def:"false" v4:"!" later:"controller mode" mark:"m"`

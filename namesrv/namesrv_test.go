@@ -220,6 +220,12 @@ func TestAnyAddress(t *testing.T) {
 			t.Errorf("code %d names the wildcard address: %s", code, body)
 		}
 	}
+	// So is a slave told where its master is.
+	p.register("b", 0, 479, []string{"T", "U"}, fields{"brokerAddr": "0.0.0.0:10911", "haServerAddr": "0.0.0.0:10912"})
+	slave := s.connect(t).register("b", 1, 479, []string{"T", "U"}, nil)
+	if got := slave.ExtFields; got["masterAddr"] != host+":10911" || got["haServerAddr"] != host+":10912" {
+		t.Errorf("a slave is told %v: %d %s", got, slave.Code, remark(slave))
+	}
 }
 
 func TestStaticTopic(t *testing.T) {

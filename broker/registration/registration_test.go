@@ -140,6 +140,7 @@ type cast struct {
 	topics  fastjson.Map[string, *protocol.TopicConfig]
 	order   []string
 	broker  Broker
+	masters []string // that the name servers told
 	stop    func()
 }
 
@@ -189,7 +190,10 @@ func start(t *testing.T, release string, change func(*Broker), names ...string) 
 			defer c.mu.Unlock()
 			return &protocol.TopicConfigSerializeWrapper{TopicConfigTable: c.topics.Clone()}
 		},
-		Order:   func(topics []string) { c.set(func() { c.order = topics }) },
+		Order: func(topics []string) { c.set(func() { c.order = topics }) },
+		Master: func(namesrv, addr, ha string) {
+			c.set(func() { c.masters = append(c.masters, namesrv+" "+addr+" "+ha) })
+		},
 		Period:  func() time.Duration { return 30 * time.Second },
 		Timeout: func() time.Duration { return 24 * time.Second },
 		Log:     slog.New(slog.DiscardHandler),
@@ -248,6 +252,36 @@ func TestPeriod(t *testing.T) {
 		n1.expect("104")
 		n2.expect("104")
 		c.stop = func() {}
+	})
+}
+
+// A slave hears with each registration where its master is.
+func TestMaster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, "", func(b *Broker) { b.ID = 1 }, "n1")
+		told := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			c.set(func() {
+				if !slices.Equal(c.masters, want) {
+					t.Errorf("the slave was told %q, want %q", c.masters, want)
+				}
+				c.masters = nil
+			})
+		}
+		told("n1  ")
+		n := c.servers["n1"]
+		n.set(func() {
+			n.answer = func(int32, int) *protocol.Response {
+				return &protocol.Response{Header: &protocol.RegisterBrokerResponseHeader{
+					MasterAddr: protocol.Some("10.0.0.1:10911"), HaServerAddr: protocol.Some("10.0.0.1:10912"),
+				}}
+			}
+		})
+		c.Again()
+		told("n1 10.0.0.1:10911 10.0.0.1:10912")
+		time.Sleep(31 * time.Second)
+		told("n1 10.0.0.1:10911 10.0.0.1:10912")
 	})
 }
 

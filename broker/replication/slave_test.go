@@ -301,8 +301,12 @@ func TestFixedMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "haMasterAddress=10.0.0.7:10912")
 		r.run(t)
+		r.wait(0)
 		r.Found("ns", "m:1", "m:2")
 		r.wait(12 * time.Second)
+		if r.Master() != "m:1" {
+			t.Errorf("tables are copied from %q", r.Master())
+		}
 		for _, addr := range r.dialled {
 			if addr != "10.0.0.7:10912" {
 				t.Errorf("dialled %q", r.dialled)

@@ -84,8 +84,14 @@ func TestFollowFromTheMiddle(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		r.slave = true
 		r.start()
-		r.service.MasterAt(timerlog.Checkpoint{ReadTime: begin.Add(10 * time.Second).UnixMilli(), MasterQueueOffset: 3})
-		time.Sleep(2 * time.Second)
+		for _, next := range []int64{0, 3} {
+			r.service.MasterAt(timerlog.Checkpoint{ReadTime: begin.Add(10 * time.Second).UnixMilli(), MasterQueueOffset: next})
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+		}
+		if s := r.service.Stats(); s.Waiting != 2 {
+			t.Errorf("%d messages wait", s.Waiting)
+		}
 		r.kill()
 		r.slave = false
 		r.start()

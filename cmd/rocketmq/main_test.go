@@ -258,6 +258,7 @@ func TestUsage(t *testing.T) {
 		{"broker -m", exitOK, "autoCreateTopicEnable"},
 		{"broker -c /nonexistent/broker.conf", 255, "/nonexistent/broker.conf"},
 		{"broker -n abc", 253, "abc"},
+		{"standalone --set brokerRole=SLAVE --set brokerId=1", 253, "Start a slave with mqbroker -c FILE"},
 		{"broker -m autoCreateTopicEnable=false", exitOK, `"autoCreateTopicEnable=false" has no effect`},
 	} {
 		p := run(t, strings.Fields(c.args)...)

@@ -71,6 +71,10 @@ func runStandalone(ctx context.Context, e env) int {
 	if code, ok := loaded(e, name, warnings, err); !ok {
 		return code
 	}
+	if cfg.Load().Store.BrokerRole == config.Slave {
+		return fail(e, name, &config.ExitError{Code: config.ExitBadValue, Text: "brokerRole=SLAVE: this command runs a master with a name " +
+			"server of its own, which no master of the slave knows. Start a slave with mqbroker -c FILE.", Keys: []string{"brokerRole"}})
+	}
 	w := newWatch(console, "broker", &cfg.Load().Own)
 	defer w.close()
 	w.loaded(warnings)
