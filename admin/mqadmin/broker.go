@@ -325,8 +325,9 @@ func removeColdDataFlowCtrGroupConfig(c *Call) error {
 func setCommitLogReadAheadMode(c *Call) error {
 	mode := c.text("m")
 	if mode != "0" && mode != "1" {
-		c.printf("set the read mode error; 0 is default, 1 random read\n")
-		return errUsage
+		const wrong = "set the read mode error; 0 is default, 1 random read"
+		c.printf(wrong + "\n")
+		return errors.New(wrong)
 	}
 	r := ask(protocol.ReqSetCommitlogReadMode, nil)
 	r.fields = []string{"READ_AHEAD_MODE", mode}

@@ -125,14 +125,18 @@ func updateSubGroupList(c *Call) error {
 	}
 	r := ask(protocol.ReqUpdateAndCreateSubscriptiongroupList, nil)
 	r.body = &protocol.SubscriptionGroupList{GroupConfigList: list}
+	what := "group"
+	if c.Has("c") {
+		what = "subscription group"
+	}
 	err = c.onEach(func(n node) error {
 		if _, err := c.send(n.addr, r); err != nil {
 			return err
 		}
-		c.done("submit batch of subscription group config to %s success, please check the result later.\n", n.addr)
+		c.done("submit batch of %s config to %s success, please check the result later.\n", what, n.addr)
 		return nil
 	})
-	if err == nil {
+	if err == nil && c.Has("c") {
 		c.usage()
 	}
 	return err

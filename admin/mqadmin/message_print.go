@@ -233,7 +233,7 @@ func printMsgByQueue(c *Call) error {
 	if err != nil {
 		return err
 	}
-	show, printBody, count := c.bool("p"), c.boolOr("d", true), c.bool("f")
+	show, printBody, count := c.bool("p"), c.bool("d"), c.bool("f")
 	tags := map[string]int{}
 	if err := c.each(q, c.expression("s"), begin, end, func(m *received) {
 		if show {

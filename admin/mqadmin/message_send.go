@@ -130,7 +130,7 @@ func (s *sender) queues(topic string) ([]place, error) {
 func sendMessage(c *Call) error {
 	if c.Has("i") && !c.Has("b") {
 		c.printf("Broker name must be set if the queue is chosen!")
-		return errUsage
+		return errors.New("-i needs -b")
 	}
 	s := c.sender()
 	queues, err := s.queues(c.text("t"))

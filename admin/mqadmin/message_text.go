@@ -138,8 +138,8 @@ func saveBody(name string, body []byte) (string, error) {
 	return path, os.WriteFile(path, body, 0o644)
 }
 
-// show prints all about a message. format, if not empty, is the character set in which the body is shown; otherwise it
-// goes into a file.
+// show prints all about a message. The body goes into a file; format, if not empty, is the character set in which it is
+// shown, too.
 func (c *Call) show(m *received, withOffsetID bool, bodyName, format string) error {
 	if c.mode == "json" || c.mode == "yaml" {
 		c.add("messages", m.document())
@@ -162,15 +162,14 @@ func (c *Call) show(m *received, withOffsetID bool, bodyName, format string) err
 	line("Store Host:", m.StoreHost)
 	line("System Flag:", m.SysFlag)
 	line("Properties:", m.propertiesText())
-	if format != "" {
-		line("Message Body:", decodeText(m.Body, format))
-		return nil
-	}
 	path, err := saveBody(bodyName, m.Body)
 	if err != nil {
 		return err
 	}
 	line("Message Body Path:", path)
+	if format != "" {
+		line("Message Body:", decodeText(m.Body, format))
+	}
 	return nil
 }
 

@@ -230,7 +230,7 @@ func readList[T any](c *Call, path string) ([]T, error) {
 	return list, nil
 }
 
-// usage prints the usage text, which Java's tool does after some commands, even when all went well.
+// usage prints the usage text, which Java's tool does after some commands for whole clusters, even when all went well.
 func (c *Call) usage() { c.printf("%s", cli.Usage("mqadmin "+c.cmd.Name, withCommon(c.cmd.Options))) }
 
 func updateTopicList(c *Call) error {
@@ -247,7 +247,7 @@ func updateTopicList(c *Call) error {
 		c.done("submit batch of topic config to %s success, please check the result later.\n", n.addr)
 		return nil
 	})
-	if err == nil {
+	if err == nil && c.Has("c") {
 		c.usage()
 	}
 	return err

@@ -185,12 +185,26 @@ var changes = [][3]string{
 	{"java/Scenario.java", "Thread.sleep(6000);", "Thread.sleep(15000);"},
 	// Commands that never end are stopped after so many seconds.
 	{"run.py", "kill=20", "kill=8"},
+	// At the end come options that its plan does not have.
+	{"run.py", "    return P\n", `    masks = {"rate": TPS, "number": INT, "millis": (r"\b\d+ms", "<N>ms"), "queues": (r"\(\d+,\d+ms(?:\|[^)]*)?\)", "<Q>"), "rest": (r"(?<=<F>)\s+.*", "  <REST>")}
+    words = dict({"<NS>": c["ns"], "<BROKER>": b, "<WORK>": w}, **{"{%s}" % k: v for k, v in f.items()})
+    for x in json.load(open(os.path.join(HERE, "options.json"))) if c["five"] else []:
+        args = []
+        for a in x["args"]:
+            for k, v in words.items(): a = a.replace(k, v)
+            args.append(a)
+        add(x["name"], args, ns=False, masks=[masks[m] for m in x.get("masks", [])], loose=x.get("loose"), file=x.get("file"))
+    return P
+`},
 }
 
 // recorder makes a copy of the recorder with the changes, and returns its script.
 func recorder(peer, work string) (string, error) {
 	dir := filepath.Join(work, "recorder")
 	if err := os.CopyFS(dir, os.DirFS(peer)); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "options.json"), optionsText, 0o644); err != nil {
 		return "", err
 	}
 	for _, c := range changes {

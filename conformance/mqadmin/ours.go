@@ -8,6 +8,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -20,10 +21,15 @@ import (
 	"rocketmq-go/admin/mqadmin"
 )
 
-//go:embed plan.json
-var planText []byte
+// The plan is that of the recorder, with more options at the end.
+var (
+	//go:embed plan.json
+	planText []byte
+	//go:embed options.json
+	optionsText []byte
+)
 
-// step is one invocation of the plan, which is that of the recorder.
+// step is one invocation of the plan.
 type step struct {
 	Name   string
 	Args   []string
@@ -35,8 +41,9 @@ type step struct {
 }
 
 func plan() ([]step, error) {
-	var steps []step
-	return steps, json.Unmarshal(planText, &steps)
+	var steps, options []step
+	err := errors.Join(json.Unmarshal(planText, &steps), json.Unmarshal(optionsText, &options))
+	return append(steps, options...), err
 }
 
 // ours runs our tool, in this process, through the plan.

@@ -59,13 +59,14 @@ const (
 
 // overview is a table of what the comparisons say: a row for each sub-command, a column for some tool on some servers.
 type overview struct {
+	release string      // of the recorded servers
 	columns [][2]string // version in the list of known differences, title
 	brief   bool        // only rows with differences
 }
 
 var overviews = []overview{
-	{columns: [][2]string{{"5.3.3", "Java's tool, our servers"}, {"ours", "our tool, our servers"}, {"ours-java", "our tool, Apache's servers"}}},
-	{columns: [][2]string{
+	{release: compat.Release533, columns: [][2]string{{"5.3.3", "Java's tool, our servers"}, {"ours", "our tool, our servers"}, {"ours-java", "our tool, Apache's servers"}}},
+	{release: compat.Release497, columns: [][2]string{
 		{"4.9.7", "Java's tool 4.9.7, our servers"},
 		{"4.9.7@4.9.7", "Java's tool 4.9.7, our servers as 4.9.7"},
 		{"ours@4.9.7", "our tool, our servers as 4.9.7"},
@@ -138,12 +139,12 @@ func cellText(names []string, version string, known *list) (string, int) {
 
 // withTables replaces the tables in a text.
 func withTables(text string, known *list) (string, error) {
-	recorded, err := recordings(compat.Release533, "") // all have the same names
-	if err != nil {
-		return "", err
-	}
 	var b strings.Builder
 	for _, o := range overviews {
+		recorded, err := recordings(compat.Release533, o.release)
+		if err != nil {
+			return "", err
+		}
 		before, rest, ok := strings.Cut(text, tableBegin)
 		_, after, ended := strings.Cut(rest, tableEnd)
 		if !ok || !ended {
