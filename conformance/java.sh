@@ -4,7 +4,7 @@
 #
 # The official Java clients against our servers (bin/rocketmq), and clusters of our and Apache's servers, compared with
 # the tables that Apache's servers gave. Needs JDK 17 or newer and Maven. Parts by name: java533 java497 compat mixed
-# stores bytes admin auth (default all).
+# stores bytes replication admin auth (default all).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 for tool in java javac mvn go; do
@@ -19,7 +19,7 @@ lean=sync,create-topic,clustering,retry,transaction,offset-restart,broker-restar
 run() { echo "--- $*"; build/conformance/harness run "$@"; }
 
 failed=0
-for part in ${@:-java533 java497 compat mixed stores bytes admin auth}; do
+for part in ${@:-java533 java497 compat mixed stores bytes replication admin auth}; do
   case $part in
     java533) run --server ours --client java533 || failed=1 ;;
     java497) run --server ours --client java497 || failed=1 ;;
@@ -34,6 +34,9 @@ for part in ${@:-java533 java497 compat mixed stores bytes admin auth}; do
       go test -tags java -run TestJavaContinues -timeout 15m ./broker/transaction ./broker/timer || failed=1 ;;
     bytes) # the same requests to Java's brokers and ours: the same bytes in the commit logs
       build/conformance/harness bytes 5.3.3 4.9.7 || failed=1 ;;
+    replication) # a master and a slave, one of them ours; Apache's brokers with our controller
+      build/conformance/harness replicate apache-5.3.3/ours ours/apache-5.3.3 apache-4.9.7/ours ours/apache-4.9.7 || failed=1
+      build/conformance/harness failover 5.3.3 || failed=1 ;;
     admin) # the calls of the console and of the exporter
       build/conformance/harness admin --server ours || failed=1
       build/conformance/harness admin --server ours --compat 4.9.7 --tools 4.9.7 || failed=1 ;;

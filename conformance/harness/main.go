@@ -9,6 +9,8 @@
 //	harness up --server apache-5.3.3             a cluster to try things on, until interrupted
 //	harness admin --server ours --tools 5.3.3    the calls of the console and of the exporter, with Java's tools
 //	harness bytes 5.3.3 4.9.7                    what we store is what Apache's brokers store
+//	harness replicate apache-5.3.3/ours ours/…   a master and a slave of different kinds
+//	harness failover 5.3.3                       Apache's brokers in controller mode with our controller
 //	harness jars 5.3.3 4.9.7                     fetches the jars of Apache's servers, for other tests
 //	harness restart --control HOST:PORT term     asks a running harness to restart its broker (the suites do)
 //
@@ -47,14 +49,14 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: harness run|admin|compare|bytes|up|restart|jars …")
+var errUsage = errors.New("usage: harness run|admin|compare|bytes|replicate|failover|up|restart|jars …")
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errUsage
 	}
 	commands := map[string]func(context.Context, []string) error{
-		"run": run, "admin": admin, "compare": compareFiles, "up": up, "restart": restart, "jars": fetchJars, "bytes": storedBytes,
+		"run": run, "admin": admin, "compare": compareFiles, "up": up, "restart": restart, "jars": fetchJars, "bytes": storedBytes, "replicate": replicate, "failover": failOver,
 	}
 	f, ok := commands[args[0]]
 	if !ok {
