@@ -32,7 +32,7 @@ func (s *Store) Put(m *message.Message, done func(PutResult)) {
 		return
 	}
 	var known message.Known
-	if s.waits() || bytes.Contains(m.Properties, innerPrefix) {
+	if s.cfg.SyncFlush || bytes.Contains(m.Properties, innerPrefix) {
 		known = message.ScanKnown(m.Properties)
 	}
 	if len(m.Properties) > message.MaxProperties {
@@ -304,7 +304,7 @@ func (s *Store) note(e entry) {
 func (s *Store) appended(m *message.Message, res PutResult, wait bool, done func(PutResult)) {
 	s.setFailing(nil)
 	if s.cfg.Replication != nil {
-		done = s.replicate(res, wait, done)
+		done = s.replicate(m, res, done)
 	}
 	if s.cfg.SyncFlush {
 		s.flush.await(res, wait, done)

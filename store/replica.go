@@ -120,26 +120,23 @@ func (s *Store) nextCopy(off int64, data []byte) ([]byte, error) {
 	return rec, nil
 }
 
-// waits tells whether a put may have to wait for something, so that WAIT has to be looked at.
-func (s *Store) waits() bool { return s.cfg.SyncFlush || s.cfg.Replication != nil }
-
 // replicate tells the slaves of a put, and has its answer wait for as many as are needed. It waits for them and for the disk
 // at the same time; what the slaves did is the answer if they did not do well.
-func (s *Store) replicate(res PutResult, wait bool, done func(PutResult)) func(PutResult) {
+func (s *Store) replicate(m *message.Message, res PutResult, done func(PutResult)) func(PutResult) {
 	r := s.cfg.Replication
 	end := res.PhyOffset + int64(res.Size)
 	r.Appended()
-	if !wait {
+	slaves, status := r.Need(end)
+	if slaves <= 0 && status == PutOK || string(message.ScanKnown(m.Properties).Wait) == "false" {
 		return done
 	}
-	slaves, status := r.Need(end)
 	if status != PutOK {
 		return func(onDisk PutResult) {
 			onDisk.Status = status
 			done(onDisk)
 		}
 	}
-	if slaves <= 0 || r.Acked(slaves) >= end {
+	if r.Acked(slaves) >= end {
 		return done
 	}
 	p := &replicatedPut{done: done}
