@@ -74,8 +74,8 @@ func (b *Broker) trafficRuntime(t map[string]string) {
 
 	t["msgPutTotalYesterdayMorning"], t["msgPutTotalTodayMorning"] = number(r.PutAtMidnight[0]), number(r.PutAtMidnight[1])
 	t["msgGetTotalYesterdayMorning"], t["msgGetTotalTodayMorning"] = number(r.GetAtMidnight[0]), number(r.GetAtMidnight[1])
-	t["msgPutTotalTodayNow"] = number(b.stats.AllPut.Sum())
-	t["msgGetTotalTodayNow"] = number(b.stats.AllGet.Sum())
+	put, got := b.stats.Totals()
+	t["msgPutTotalTodayNow"], t["msgGetTotalTodayNow"] = number(put), number(got)
 
 	times, bytes := max(r.Stored, 1), b.store.MaxPhyOffset()-b.storeBegan
 	t["putMessageTimesTotal"] = number(times)

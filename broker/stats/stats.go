@@ -110,6 +110,7 @@ func (i *Item) PerSecond() float64 { return i.window(0).Tps }
 type Table struct {
 	AllPut, AllGet   Item // all messages of the broker
 	userPut, userGet Item // those of topics that are not the system's
+	TotalOfAll       bool // Totals counts the messages of the system's topics, too, as in 4.9
 	Traffic          *Traffic
 	Made             Made
 	Behind           Behind
@@ -227,6 +228,14 @@ func (t *Table) put(i *topicItems, messages, bytes int) {
 	if !i.system {
 		t.userPut.Add(messages)
 	}
+}
+
+// Totals are the messages that were sent and given since the start, as code 28 counts them.
+func (t *Table) Totals() (put, got int64) {
+	if t.TotalOfAll {
+		return t.AllPut.Sum(), t.AllGet.Sum()
+	}
+	return t.userPut.Sum(), t.userGet.Sum()
 }
 
 // Get counts messages that a group was given.
@@ -396,7 +405,8 @@ func (t *Table) Run(ctx context.Context) error {
 				t.each(func(i *Item) { i.sample(w, now) })
 			}
 		}
-		t.Traffic.sample(now, t.AllPut.Sum(), t.AllGet.Sum(), t.AllGet.times.Load())
+		put, got := t.Totals()
+		t.Traffic.sample(now, put, got, t.AllGet.Sum(), t.AllGet.times.Load())
 		select {
 		case <-ctx.Done():
 			return nil

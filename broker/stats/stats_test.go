@@ -160,6 +160,8 @@ func TestMidnight(t *testing.T) {
 		day := func(n int) {
 			table.Put("T", Normal, n, 1)
 			table.Get("G", "T", 10*n, 1)
+			table.Put("SYS", Normal, 100, 1)
+			table.Get("G", "SYS", 100, 1)
 			time.Sleep(24 * time.Hour)
 		}
 		day(1)
@@ -169,6 +171,13 @@ func TestMidnight(t *testing.T) {
 		r := table.Report()
 		if r.PutAtMidnight != [2]int64{3, 7} || r.GetAtMidnight != [2]int64{30, 70} {
 			t.Errorf("put %v, get %v", r.PutAtMidnight, r.GetAtMidnight)
+		}
+		if put, got := table.Totals(); put != 7 || got != 70 {
+			t.Errorf("put %d, got %d", put, got)
+		}
+		table.TotalOfAll = true
+		if put, got := table.Totals(); put != 307 || got != 370 {
+			t.Errorf("of all: put %d, got %d", put, got)
 		}
 	})
 }

@@ -30,9 +30,10 @@ type Traffic struct {
 
 // counts are the counters at one moment.
 type counts struct {
-	at                      time.Time
-	stored, missed          int64
-	put, transferred, found int64 // messages sent, messages given, gets that found some
+	at                 time.Time
+	stored, missed     int64
+	put, got           int64 // messages sent and given, of the topics that Table.Totals counts
+	transferred, found int64 // messages given, gets that found some
 }
 
 // RateWindows are those of Rates.
@@ -114,17 +115,17 @@ func raise(longest *atomic.Int64, d time.Duration) {
 	}
 }
 
-func (t *Traffic) counts(now time.Time, put, transferred, found int64) counts {
+func (t *Traffic) counts(now time.Time, put, got, transferred, found int64) counts {
 	return counts{
-		at: now, stored: t.stored.Load(), missed: t.missed.Load(), put: put, transferred: transferred, found: found,
+		at: now, stored: t.stored.Load(), missed: t.missed.Load(), put: put, got: got, transferred: transferred, found: found,
 	}
 }
 
 // sample is called every 10 s.
-func (t *Traffic) sample(now time.Time, put, transferred, found int64) {
+func (t *Traffic) sample(now time.Time, put, got, transferred, found int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.counts(now, put, transferred, found)
+	c := t.counts(now, put, got, transferred, found)
 	oldest := now.Add(-RateWindows[len(RateWindows)-1])
 	for len(t.samples) > 1 && !t.samples[1].at.After(oldest) {
 		t.samples = append(t.samples[:0], t.samples[1:]...)
@@ -159,7 +160,8 @@ type Report struct {
 func (t *Table) Report() Report {
 	now := t.now()
 	tr := t.Traffic
-	c := tr.counts(now, t.AllPut.Sum(), t.AllGet.Sum(), t.AllGet.times.Load())
+	put, got := t.Totals()
+	c := tr.counts(now, put, got, t.AllGet.Sum(), t.AllGet.times.Load())
 	r := Report{
 		Stored: c.stored, Failed: tr.failed.Load(),
 		LongestPut: time.Duration(tr.longestPut.Load()), LongestGet: time.Duration(tr.longestGet.Load()),
@@ -178,7 +180,7 @@ func (t *Table) Report() Report {
 		r.Transferred[w] = float64(c.transferred-from.transferred) / seconds
 	}
 	for i, m := range tr.atMidnight {
-		r.PutAtMidnight[i], r.GetAtMidnight[i] = m.put, m.transferred
+		r.PutAtMidnight[i], r.GetAtMidnight[i] = m.put, m.got
 	}
 	r.durations(tr.lastMinute())
 	return r
