@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -242,11 +243,29 @@ func TestFirstFileCounts(t *testing.T) {
 	}
 }
 
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 // Files that an operator changes hold within half a second; what cannot be read is reported once, and the old rules stay.
 func TestReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := home(t)
-		var log strings.Builder
+		var log lines
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
 		store(t, o.Default, rules)
 		f, err := Open(o)
@@ -300,7 +319,7 @@ func TestChanges(t *testing.T) {
 	o := home(t)
 	real := filepath.Join(t.TempDir(), "real.yml")
 	store(t, real, "# mine\n"+rules)
-	os.Chmod(real, 0o600)
+	os.Chmod(real, 0o640)
 	os.MkdirAll(filepath.Dir(o.Default), 0o755)
 	if err := os.Symlink(real, o.Default); err != nil {
 		t.Fatal(err)
@@ -326,7 +345,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	for _, path := range []string{real, real + ".bak"} {
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 			t.Errorf("%s: %v %v", path, info.Mode(), err)
 		}
 	}
