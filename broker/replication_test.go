@@ -5,6 +5,7 @@ package broker_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -285,6 +286,41 @@ func TestSlaveBecomesMaster(t *testing.T) {
 		}
 		if a := p.askBody(slaveHost, protocol.ReqSendMessageV2, "x", "a=PG", "b=T", "c=TBW102", "d=4", "e=0", "f=0", "g=1", "h=0", "i=", "j=0", "k=false", "m=false"); a.Code != protocol.RespSuccess {
 			t.Errorf("the new master refuses a send: %d %s", a.Code, a.Remark.V)
+		}
+	})
+}
+
+// A slave that begins with nothing has what is in its master's newest file, and all that follows. Consumers that want older
+// messages keep their offset, for the master, and the log says so once.
+func TestSlaveJoinsLate(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := newPair(t)
+		p.master()
+		p.topic("T", 1)
+		large := strings.Repeat("x", 60<<10)
+		for range 20 { // files have 1 MiB
+			p.send("T", large)
+		}
+		p.slave("slaveReadEnable=true")
+		p.settle()
+		p.send("T", "new")
+		time.Sleep(time.Second)
+		v, _ := p.do(slaveHost, protocol.ReqGetMinOffset, "topic=T", "queueId=0").Fields.Get("offset")
+		least, _ := strconv.ParseInt(v, 10, 64)
+		if least < 10 || least > 19 {
+			t.Errorf("the slave has messages from %s on", v)
+		}
+		if got := p.bodies(p.pull(slaveHost, "T", least)); int64(len(got)) != 21-least || got[len(got)-1] != "new" {
+			t.Errorf("from %d on the slave has %d messages", least, len(got))
+		}
+		for range 3 {
+			a := p.pull(slaveHost, "T", 0)
+			if next, _ := a.Fields.Get("nextBeginOffset"); a.Code != protocol.RespPullRetryImmediately || next != "0" || a.Remark.V != "OFFSET_TOO_SMALL" {
+				t.Errorf("pull of what is not there: %d %s, next %s", a.Code, a.Remark.V, next)
+			}
+		}
+		if n := strings.Count(p.said.String(), "a consumer wants messages that this slave does not have"); n != 1 {
+			t.Errorf("said %d times", n)
 		}
 	})
 }

@@ -44,6 +44,8 @@ type puller struct {
 	stats     *stats.Table
 	now       func() time.Time
 
+	stuck stuck
+
 	pool sync.Pool // of *pull
 }
 
@@ -316,6 +318,9 @@ func (p *puller) get(o *pull) {
 	if code == protocol.RespPullOffsetMoved && result.Status != store.OffsetReset && isSlave(cfg) && !cfg.Store.OffsetCheckInSlave {
 		// A slave may have less than its master. The consumer keeps its offset, and asks elsewhere if it can.
 		code, suggested, result.NextBeginOffset = protocol.RespPullRetryImmediately, g.BrokerID, o.Offset
+		if result.Status == store.OffsetTooSmall {
+			p.stuck.note(g.GroupName, t.TopicName, o.QueueID, o.Offset, result.MinOffset)
+		}
 	}
 	o.answer = protocol.PullMessageResponseHeader{
 		NextBeginOffset:      protocol.Some(result.NextBeginOffset),

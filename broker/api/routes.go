@@ -124,6 +124,7 @@ func New(s Services) *Table {
 	pull := &puller{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
 		broadcast: s.Broadcast, consumers: s.Consumers, filters: s.Filters, stats: s.Stats, now: s.Now,
+		stuck: stuck{log: s.Log},
 	}
 	holder := longpoll.New(longpoll.Options{
 		Now: s.Now, MaxOffset: s.Store.MaxOffset, Wake: pull.wake, Limit: values().Own.MaxHeldPulls,

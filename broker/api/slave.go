@@ -4,6 +4,9 @@
 package api
 
 import (
+	"log/slog"
+	"sync"
+
 	"rocketmq-go/config"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
@@ -35,5 +38,40 @@ func (s *Services) master(h handler) handler {
 			return nil, errNotHere
 		}
 		return h(r)
+	}
+}
+
+// stuck says once of each group and queue that its consumer wants what a slave does not have: it began later than its master.
+// The consumer stands still until it is reset, or the master is there.
+type stuck struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	said map[stuckQueue]struct{}
+}
+
+type stuckQueue struct {
+	group, topic string
+	id           int32
+}
+
+// maxStuck bounds the queues that are remembered.
+const maxStuck = 10000
+
+func (s *stuck) note(group, topic string, id int32, offset, min int64) {
+	q := stuckQueue{group, topic, id}
+	s.mu.Lock()
+	_, known := s.said[q]
+	if !known && len(s.said) < maxStuck {
+		if s.said == nil {
+			s.said = map[stuckQueue]struct{}{}
+		}
+		s.said[q] = struct{}{}
+	}
+	known = known || len(s.said) >= maxStuck
+	s.mu.Unlock()
+	if !known {
+		s.log.Warn("a consumer wants messages that this slave does not have: it stands still until the master is back, or its offset is reset",
+			"group", group, "topic", topic, "queue", id, "offset", offset, "min", min)
 	}
 }
