@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,10 +32,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // log is a slave's log that ends where the test wants.
-type log struct{ end int64 }
+type log struct{ end atomic.Int64 }
 
 func (l *log) MinPhyOffset() int64                   { return 0 }
-func (l *log) MaxPhyOffset() int64                   { return l.end }
+func (l *log) MaxPhyOffset() int64                   { return l.end.Load() }
 func (l *log) FileSize() int64                       { return 1 << 20 }
 func (l *log) ViewLog(int64, int, func([]byte)) bool { return false }
 func (l *log) AppendLog(int64, []byte) (int, error)  { return 0, errors.New("not in this test") }
@@ -53,7 +55,8 @@ type rig struct {
 	topics   *topic.Table
 	deleted  []string
 
-	asked   []string // code@address
+	phase   sync.Mutex // orders what the test does and what the slave does, which is never at the same time
+	asked   []string   // code@address
 	dialled []string
 	again   int                         // how often the name servers were asked again
 	answers map[int32]*protocol.Command // of the master; none: it cannot be reached
@@ -95,8 +98,9 @@ func newRig(t *testing.T, set ...string) *rig {
 		}
 	})
 	r.Slave = NewSlave(SlaveOptions{
-		Config: cfg.Load, Store: &r.log, Tables: tables, Log: logger, Ask: func() { r.again++ },
+		Config: cfg.Load, Store: &r.log, Tables: tables, Log: logger, Ask: func() { r.next(); r.again++ },
 		Call: func(ctx context.Context, addr string, c *protocol.Command) (*protocol.Command, error) {
+			r.next()
 			r.asked = append(r.asked, protocol.RequestName(c.Code)+"@"+addr)
 			if c.Code == r.slow {
 				<-ctx.Done()
@@ -108,6 +112,7 @@ func newRig(t *testing.T, set ...string) *rig {
 			return nil, errors.New("no way to " + addr)
 		},
 		Dial: func(_ context.Context, addr string) (net.Conn, error) {
+			r.next()
 			r.dialled = append(r.dialled, addr)
 			return nil, errors.New("nobody there")
 		},
@@ -138,7 +143,13 @@ func (r *rig) run(t *testing.T) {
 	})
 }
 
+func (r *rig) next() {
+	r.phase.Lock()
+	defer r.phase.Unlock()
+}
+
 func (r *rig) wait(d time.Duration) {
+	r.next()
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -266,13 +277,13 @@ func TestProgressWaitsForTheLog(t *testing.T) {
 		if at() != -1 {
 			t.Errorf("level 1 is at %d although the messages are not here", at())
 		}
-		r.log.end = 1000
+		r.log.end.Store(1000)
 		r.works("2000", "8") // the log goes on while the first progress waits
 		r.wait(10 * time.Second)
 		if at() != 7 {
 			t.Errorf("level 1 is at %d, want 7", at())
 		}
-		r.log.end = 2000
+		r.log.end.Store(2000)
 		r.wait(10 * time.Second)
 		if at() != 8 {
 			t.Errorf("level 1 is at %d, want 8", at())
