@@ -185,6 +185,12 @@ var changes = [][3]string{
 	{"java/Scenario.java", "Thread.sleep(6000);", "Thread.sleep(15000);"},
 	// Commands that never end are stopped after so many seconds.
 	{"run.py", "kill=20", "kill=8"},
+	// A client of 5.x waits up to three seconds for its thread of events when it stops: here that is woken.
+	{"java/Batch.java", "t.join(Long.parseLong(f[2]) * 1000);", `for (long end = System.currentTimeMillis() + Long.parseLong(f[2]) * 1000; t.isAlive() && System.currentTimeMillis() < end; ) {
+                t.join(50);
+                for (StackTraceElement at : t.getStackTrace()) if (at.getClassName().endsWith("NettyRemotingClient") && at.getMethodName().equals("shutdown"))
+                    for (Thread x : Thread.getAllStackTraces().keySet()) if (x.getName().startsWith("NettyEventExecutor")) x.interrupt();
+            }`},
 	// At the end come options that its plan does not have.
 	{"run.py", "    return P\n", `    masks = {"rate": TPS, "number": INT, "millis": (r"\b\d+ms", "<N>ms"), "queues": (r"\(\d+,\d+ms(?:\|[^)]*)?\)", "<Q>"), "rest": (r"(?<=<F>)\s+.*", "  <REST>")}
     words = dict({"<NS>": c["ns"], "<BROKER>": b, "<WORK>": w}, **{"{%s}" % k: v for k, v in f.items()})
