@@ -127,7 +127,7 @@ func (s *Store) replicate(m *message.Message, res PutResult, done func(PutResult
 	end := res.PhyOffset + int64(res.Size)
 	r.Appended()
 	slaves, status := r.Need(end)
-	if slaves <= 0 && status == PutOK || string(message.ScanKnown(m.Properties).Wait) == "false" {
+	if slaves <= 0 && status == PutOK || m.NoWait || string(message.ScanKnown(m.Properties).Wait) == "false" {
 		return done
 	}
 	if status != PutOK {

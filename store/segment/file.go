@@ -107,13 +107,16 @@ func (f *File) control(op func(fd int) error) error {
 			return err
 		}
 		raw, err := file.SyscallConn()
-		if err == nil {
-			var opErr error
-			if err = raw.Control(func(fd uintptr) { opErr = op(int(fd)) }); err == nil {
-				return opErr
-			}
+		if err != nil {
+			return err
 		}
-		if !errors.Is(err, fs.ErrClosed) {
+		var opErr error
+		ran := false
+		err = raw.Control(func(fd uintptr) { ran, opErr = true, op(int(fd)) })
+		if ran {
+			return opErr
+		}
+		if f.fd.Load() == file { // not the cache has closed it, which is not told as fs.ErrClosed here
 			return err
 		}
 	}

@@ -266,3 +266,35 @@ func TestCreateFile(t *testing.T) {
 		t.Error("a file in /proc")
 	}
 }
+
+// Descriptors may be closed by the cache at any moment, also between finding one and using it.
+func TestDescriptorsAreClosedWhileInUse(t *testing.T) {
+	fds := NewFDs(1)
+	s := load(t, t.TempDir(), fds)
+	var files []*File
+	for i := range int64(4) {
+		f, err := s.Create(i * size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	var users sync.WaitGroup
+	for i := range 8 {
+		users.Go(func() {
+			for j := range 3000 {
+				f := files[(i+j)%len(files)]
+				var b [1]byte
+				if _, err := f.ReadAt(b[:], 0); err != nil {
+					t.Error(err)
+					return
+				}
+				if err := f.control(func(int) error { return nil }); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	users.Wait()
+}
