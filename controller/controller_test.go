@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -45,10 +46,7 @@ func newGroup(t *testing.T, n int, lines string) *group {
 	var listeners []net.Listener
 	var peers []string
 	for i := range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := listen(t)
 		listeners, g.addrs = append(listeners, l), append(g.addrs, l.Addr().String())
 		peers = append(peers, fmt.Sprintf("n%d-%s", i, l.Addr()))
 	}
@@ -70,6 +68,18 @@ func newGroup(t *testing.T, n int, lines string) *group {
 		}
 	})
 	return g
+}
+
+// listen opens a port below those that the system gives to outgoing connections, so that it can be opened again.
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	for range 100 {
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12000+rand.IntN(20000))); err == nil {
+			return l
+		}
+	}
+	t.Fatal("no free port")
+	return nil
 }
 
 func (g *group) start(i int, l net.Listener) {
@@ -158,10 +168,7 @@ type broker struct {
 func (g *group) join(to int, epoch, maxOffset int) *broker {
 	g.t.Helper()
 	b := &broker{g: g}
-	var err error
-	if b.told, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		g.t.Fatal(err)
-	}
+	b.told = listen(g.t)
 	g.t.Cleanup(func() { b.told.Close() })
 	b.addr = b.told.Addr().String()
 	answer := g.ask(to, protocol.ReqControllerGetNextBrokerID, fields{"clusterName": "C", "brokerName": "b"}, "")
