@@ -287,3 +287,17 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 	_, err = f.Write(data)
 	return errors.Join(err, f.Sync(), f.Close())
 }
+
+// UpdateRefusal is what name servers and controllers answer when Update has failed: whether the key is forbidden, and the text.
+func UpdateRefusal(err error) (forbidden bool, text string) {
+	var black *BlackListError
+	var bad *BadValueError
+	var exit *ExitError
+	switch {
+	case errors.As(err, &black):
+		return true, err.Error()
+	case errors.As(err, &bad), errors.As(err, &exit):
+		return false, err.Error()
+	}
+	return false, "string2Properties error"
+}

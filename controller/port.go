@@ -174,10 +174,10 @@ func (l layer) Dial(addr raft.ServerAddress, timeout time.Duration) (net.Conn, e
 }
 
 // Addr is how the other controllers know this one.
-func (l layer) Addr() net.Addr { return name(l.self) }
+func (l layer) Addr() net.Addr { return peerAddr(l.self) }
 
-// name is an address as it stands in controllerDLegerPeers.
-type name string
+// peerAddr is an address as it stands in controllerDLegerPeers.
+type peerAddr string
 
-func (name) Network() string  { return "tcp" }
-func (n name) String() string { return string(n) }
+func (peerAddr) Network() string  { return "tcp" }
+func (a peerAddr) String() string { return string(a) }

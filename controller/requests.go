@@ -5,8 +5,6 @@ package controller
 
 import (
 	"context"
-	"errors"
-
 	"rocketmq-go/config"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
@@ -72,17 +70,13 @@ func (c *Controller) confirmed(h handler) handler {
 // updateConfig is 1009, with a properties text as body.
 func (c *Controller) updateConfig(r *remoting.Request, _ *protocol.Response) error {
 	change, err := c.cfg.Update(r.Body)
-	var black *config.BlackListError
-	var bad *config.BadValueError
-	var exit *config.ExitError
-	switch {
-	case errors.As(err, &black):
-		return protocol.Errorf(protocol.RespNoPermission, "%v", err)
-	case errors.As(err, &bad), errors.As(err, &exit):
-		return protocol.Errorf(protocol.RespSystemError, "%v", err)
-	case err != nil:
+	if err != nil {
 		c.log.Warn("configuration update refused", "err", err)
-		return protocol.Errorf(protocol.RespSystemError, "string2Properties error")
+		forbidden, text := config.UpdateRefusal(err)
+		if forbidden {
+			return protocol.Errorf(protocol.RespNoPermission, "%s", text)
+		}
+		return protocol.Errorf(protocol.RespSystemError, "%s", text)
 	}
 	c.log.Info("configuration updated", "keys", change.Keys, "ignored", change.Ignored, "from", r.Channel.RemoteAddr())
 	if change.SaveErr != nil {

@@ -4,43 +4,24 @@
 package store
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"rocketmq-go/internal/powerdisk"
 )
 
 // The schedules of TestPowerFailures with a slave's store: what it lost it gets again from its master, byte for byte in the
 // same places.
 func TestPowerFailuresOfSlaves(t *testing.T) {
-	rounds := 20
-	if testing.Short() {
-		rounds = 4
-	}
-	failures := 0
-	for seed := range powerdisk.Seeds(rounds) {
-		dir := memoryDir(t)
-		synctest.Test(t, func(t *testing.T) {
-			p := newPowerTest(t, seed, filepath.Join(dir, "slave"))
-			p.master = newPowerTest(t, seed+1000, filepath.Join(dir, "master"))
-			p.master.cfg.Compat49, p.master.cfg.Cleaning = p.cfg.Compat49, nil
-			p.master.cfg.Now = func() time.Time { return time.UnixMilli(p.now) }
-			p.cfg.Slave = true
-			p.master.open()
-			defer p.master.end()
-			defer p.end()
-			p.play()
-			failures += p.runs
-		})
-		if t.Failed() {
-			t.Fatalf("run again with ROCKETMQ_POWER_SEED=%d ROCKETMQ_POWER_ROUNDS=1", seed)
-		}
-		os.RemoveAll(dir)
-	}
-	t.Logf("%d power failures", failures)
+	playPowerFailures(t, 20, 4, func(t *testing.T, seed uint64, dir string) *powerTest {
+		p := newPowerTest(t, seed, filepath.Join(dir, "slave"))
+		p.cfg.Slave = true
+		p.master = newPowerTest(t, seed+1000, filepath.Join(dir, "master"))
+		p.master.cfg.Compat49, p.master.cfg.Cleaning = p.cfg.Compat49, nil
+		p.master.cfg.Now = func() time.Time { return time.UnixMilli(p.now) }
+		p.master.open()
+		return p
+	})
 }
 
 // copyOne gives the slave what it lacks of the master's next record; the master puts one if it has no more.

@@ -71,15 +71,20 @@ type powerFailure struct {
 }
 
 func TestPowerFailures(t *testing.T) {
-	rounds := 150
+	playPowerFailures(t, 150, 20, newPowerTest)
+}
+
+// playPowerFailures plays so many schedules, fewer with -short.
+func playPowerFailures(t *testing.T, rounds, short int, prepare func(t *testing.T, seed uint64, dir string) *powerTest) {
+	t.Helper()
 	if testing.Short() {
-		rounds = 20
+		rounds = short
 	}
 	failures := 0
 	for seed := range powerdisk.Seeds(rounds) {
 		dir := memoryDir(t)
 		synctest.Test(t, func(t *testing.T) {
-			p := newPowerTest(t, seed, dir)
+			p := prepare(t, seed, dir)
 			defer p.end()
 			p.play()
 			failures += p.runs
@@ -141,6 +146,9 @@ func (p *powerTest) end() {
 		p.s.release()
 	}
 	p.disk.Close()
+	if p.master != nil {
+		p.master.end()
+	}
 }
 
 func (p *powerTest) fail(format string, args ...any) {
