@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+
 	"rocketmq-go/config"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
