@@ -124,9 +124,11 @@ func (f *flusher) async() bool {
 // flush writes the log to disk and notes the time of what is there.
 func (f *flusher) flush(leastPages int) error {
 	before, began := f.s.cl.Flushed(), time.Now()
+	var now mark
+	now.time = f.s.lastStore.Load() // before the end: it may be of an earlier record, not of a later one
+	now.pos = f.s.cl.End()
 	if f.noted.pos <= before {
-		f.noted.time = f.s.lastStore.Load() // before the end: it may be of an earlier record, not of a later one
-		f.noted.pos = f.s.cl.End()
+		f.noted = now
 	}
 	err := f.toDisk(leastPages)
 	if flushed := f.s.cl.Flushed(); flushed > before {
@@ -136,6 +138,9 @@ func (f *flusher) flush(leastPages int) error {
 		}
 		if took >= slowFlush {
 			f.s.log.Warn("store: the disk is slow", "took", took, "bytes", flushed-before)
+		}
+		if flushed >= now.pos {
+			f.noted = now
 		}
 		if flushed >= f.noted.pos { // a flush may leave the last page for the next one
 			f.s.cp.physic.Store(max(f.noted.time, f.s.cp.physic.Load()))

@@ -77,6 +77,27 @@ func TestCheckpointPromisesWhatIsOnDisk(t *testing.T) {
 	})
 }
 
+// A flush that leaves the last page, or all, does not keep the next one from telling the time of the last message.
+func TestCheckpointHasTheLastTime(t *testing.T) {
+	for name, end := range map[string]func(s *Store){
+		"thorough flush": func(*Store) { time.Sleep(11 * time.Second) },
+		"clean stop":     func(s *Store) { s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := openTest(t, testConfig(t.TempDir()))
+				put(t, s, newMessage("T", 0, "body", ""))
+				time.Sleep(600 * time.Millisecond) // a flush finds less than four pages
+				last := put(t, s, newMessage("T", 0, "body", ""))
+				end(s)
+				if physic, _, _ := s.Timestamps(); physic != last.StoreTime {
+					t.Errorf("physicMsgTimestamp %d, the last message is of %d", physic, last.StoreTime)
+				}
+			})
+		})
+	}
+}
+
 // U022 (R#8239): with sync flush nothing is visible or acknowledged before it is on disk.
 func TestSyncFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
