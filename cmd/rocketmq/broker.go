@@ -20,30 +20,14 @@ const closeTimeout = 30 * time.Second
 func runBroker(ctx context.Context, e env) int {
 	const name = "mqbroker"
 	var l launch
-	fs := newFlags(name, "mqbroker [-c FILE] [-n ADDR] [-p] [-m]", e)
-	l.bindJava(fs.FlagSet, true)
-	if code, finished := fs.parse(); finished {
+	cfg, w, code, done := javaServer[config.BrokerValues]{
+		name: name, synopsis: "mqbroker [-c FILE] [-n ADDR] [-p] [-m]", log: "broker",
+		important: true, load: config.LoadBroker, own: func(v *config.BrokerValues) *config.OwnConfig { return &v.Own },
+	}.begin(e, &l)
+	if done {
 		return code
 	}
-	fs.ignoreMore()
-	console, err := l.begin(e.stderr)
-	if err != nil {
-		return fail(e, name, err)
-	}
-	cfg, warnings, err := config.LoadBroker(l.options(e))
-	if (l.printAll || l.printImportant) && cfg != nil {
-		if err := cfg.Print(e.stdout, l.printImportant); err != nil {
-			return fail(e, name, err)
-		}
-		return exitOK
-	}
-	if code, ok := loaded(e, name, warnings, err); !ok {
-		return code
-	}
-	w := newWatch(console, "broker", &cfg.Load().Own)
 	defer w.close()
-	w.loaded(warnings)
-	cfg.OnUpdate(func(_, v *config.BrokerValues, _ []string) { w.setLevel(v.Own.LogLevel) })
 	b, err := startBroker(ctx, cfg, w.log)
 	if err == nil {
 		err = w.serveBroker(cfg.Load(), b.Ready, b.Collect)

@@ -16,33 +16,15 @@ import (
 func runController(ctx context.Context, e env) int {
 	const name = "mqcontroller"
 	var l launch
-	fs := newFlags(name, "mqcontroller -c FILE [-p]", e)
-	l.bindJava(fs.FlagSet, true)
-	if code, finished := fs.parse(); finished {
+	cfg, w, code, done := javaServer[config.ControllerValues]{
+		name: name, synopsis: "mqcontroller -c FILE [-p]", log: "controller",
+		important: true, load: config.LoadController, own: func(v *config.ControllerValues) *config.OwnConfig { return &v.Own },
+	}.begin(e, &l)
+	if done {
 		return code
 	}
-	fs.ignoreMore()
-	console, err := l.begin(e.stderr)
-	if err != nil {
-		return fail(e, name, err)
-	}
-	cfg, warnings, err := config.LoadController(l.options(e))
-	if (l.printAll || l.printImportant) && cfg != nil {
-		if err := cfg.Print(e.stdout, l.printImportant); err != nil {
-			return fail(e, name, err)
-		}
-		return exitOK
-	}
-	if code, ok := loaded(e, name, warnings, err); !ok {
-		return code
-	}
-	if l.configFile != "" {
-		fmt.Fprintf(e.stdout, "load config properties file OK, %s\n", l.configFile)
-	}
-	w := newWatch(console, "controller", &cfg.Load().Own)
 	defer w.close()
-	w.loaded(warnings)
-	cfg.OnUpdate(func(_, v *config.ControllerValues, _ []string) { w.setLevel(v.Own.LogLevel) })
+	l.sayFile(e)
 	c, err := startController(cfg, w.log)
 	if err != nil {
 		return w.fail(e, name, err)

@@ -16,33 +16,15 @@ import (
 func runNamesrv(ctx context.Context, e env) int {
 	const name = "mqnamesrv"
 	var l launch
-	fs := newFlags(name, "mqnamesrv [-c FILE] [-n ADDR] [-p]", e)
-	l.bindJava(fs.FlagSet, false)
-	if code, finished := fs.parse(); finished {
+	cfg, w, code, done := javaServer[config.NamesrvValues]{
+		name: name, synopsis: "mqnamesrv [-c FILE] [-n ADDR] [-p]", log: "namesrv",
+		load: config.LoadNamesrv, own: func(v *config.NamesrvValues) *config.OwnConfig { return &v.Own },
+	}.begin(e, &l)
+	if done {
 		return code
 	}
-	fs.ignoreMore()
-	console, err := l.begin(e.stderr)
-	if err != nil {
-		return fail(e, name, err)
-	}
-	cfg, warnings, err := config.LoadNamesrv(l.options(e))
-	if l.printAll && cfg != nil {
-		if err := cfg.Print(e.stdout, false); err != nil {
-			return fail(e, name, err)
-		}
-		return exitOK
-	}
-	if code, ok := loaded(e, name, warnings, err); !ok {
-		return code
-	}
-	if l.configFile != "" {
-		fmt.Fprintf(e.stdout, "load config properties file OK, %s\n", l.configFile)
-	}
-	w := newWatch(console, "namesrv", &cfg.Load().Own)
 	defer w.close()
-	w.loaded(warnings)
-	cfg.OnUpdate(func(_, v *config.NamesrvValues, _ []string) { w.setLevel(v.Own.LogLevel) })
+	l.sayFile(e)
 	server, err := startNamesrv(cfg, w.log)
 	if err != nil {
 		return w.fail(e, name, err)

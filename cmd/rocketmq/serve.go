@@ -87,6 +87,51 @@ func homeOfBinary() string {
 	return filepath.Dir(filepath.Dir(exe))
 }
 
+// javaServer is one of the servers that Java's launchers start; V are its configuration's values.
+type javaServer[V any] struct {
+	name, synopsis string
+	log            string // the name of its log file
+	important      bool   // has -m
+	load           func(config.Options) (*config.Config[V], []config.Warning, error)
+	own            func(*V) *config.OwnConfig
+}
+
+// begin reads arguments and configuration and opens the log files. done: the process ends with code;
+// otherwise the caller closes the watch.
+func (s javaServer[V]) begin(e env, l *launch) (cfg *config.Config[V], w *watch, code int, done bool) {
+	fs := newFlags(s.name, s.synopsis, e)
+	l.bindJava(fs.FlagSet, s.important)
+	if code, finished := fs.parse(); finished {
+		return nil, nil, code, true
+	}
+	fs.ignoreMore()
+	console, err := l.begin(e.stderr)
+	if err != nil {
+		return nil, nil, fail(e, s.name, err), true
+	}
+	cfg, warnings, err := s.load(l.options(e))
+	if (l.printAll || l.printImportant) && cfg != nil {
+		if err := cfg.Print(e.stdout, l.printImportant); err != nil {
+			return nil, nil, fail(e, s.name, err), true
+		}
+		return nil, nil, exitOK, true
+	}
+	if code, ok := loaded(e, s.name, warnings, err); !ok {
+		return nil, nil, code, true
+	}
+	w = newWatch(console, s.log, s.own(cfg.Load()))
+	w.loaded(warnings)
+	cfg.OnUpdate(func(_, v *V, _ []string) { w.setLevel(s.own(v).LogLevel) })
+	return cfg, w, exitOK, false
+}
+
+// sayFile prints the line with which Java's name server and controller confirm the file of -c.
+func (l *launch) sayFile(e env) {
+	if l.configFile != "" {
+		fmt.Fprintf(e.stdout, "load config properties file OK, %s\n", l.configFile)
+	}
+}
+
 // loaded reports what the configuration has to say and tells whether the process may go on.
 func loaded(e env, what string, warnings []config.Warning, err error) (code int, ok bool) {
 	for _, w := range warnings {
