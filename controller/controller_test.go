@@ -275,6 +275,7 @@ func TestRecorded(t *testing.T) {
 				conns[cli].Close()
 				delete(conns, cli)
 			}
+			until(t, "its connection is closed here, too", func() bool { return !g.members[0].live.alive("C1", "bc", 2) })
 		}
 		if l.Mark != "" {
 			continue
