@@ -24,7 +24,7 @@ func (b *Broker) openAssignment() (err error) {
 	}
 	b.assignment, err = assignment.New(assignment.Options{
 		Dir: b.values().Store.StorePathRootDir, Rules: b.assignmentRules, Queues: routes.Queues, Log: b.log,
-		Clients: b.clientsOf,
+		Clients: b.clientsOf, Pop: b.pops != nil,
 	})
 	return err
 }

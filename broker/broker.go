@@ -40,6 +40,7 @@ import (
 	"rocketmq-go/broker/mapping"
 	"rocketmq-go/broker/metrics"
 	"rocketmq-go/broker/offset"
+	"rocketmq-go/broker/pop"
 	"rocketmq-go/broker/put"
 	"rocketmq-go/broker/registration"
 	"rocketmq-go/broker/replication"
@@ -108,6 +109,7 @@ type Broker struct {
 	replies      *reply.Service
 	timers       *timer.Service      // nil in 4.9
 	assignment   *assignment.Service // nil in 4.9
+	pops         *pop.Service        // nil in 4.9
 	compaction   *compaction.Service // nil in 4.9, and with enableCompaction=false
 	table        *api.Table
 	server       *remoting.Server
@@ -212,6 +214,9 @@ func (b *Broker) open() error {
 	}); err != nil {
 		return err
 	}
+	if err := b.openPop(); err != nil {
+		return err
+	}
 	b.replies = reply.New(reply.Options{
 		Channel: b.producers.ChannelByClient, Limit: func() int { return b.values().ReplyThreadPoolQueueCapacity }, Log: b.log,
 	})
@@ -226,7 +231,7 @@ func (b *Broker) open() error {
 		Config: b.cfg, Profile: b.profile, Store: served, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Broadcast: b.broadcast, Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
 		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
-		Assignment: b.assignment, Users: b.users, Plain: b.plain, Mappings: b.mappings, Replication: b.replica(), CallBroker: b.peers().call,
+		Assignment: b.assignment, Pop: b.pops, Users: b.users, Plain: b.plain, Mappings: b.mappings, Replication: b.replica(), CallBroker: b.peers().call,
 		StoreHost: b.storeHost,
 		Runtime:   b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})
@@ -240,6 +245,9 @@ func (b *Broker) open() error {
 		b.transactions.Arrived(a)
 		if b.timers != nil {
 			b.timers.Arrived(a)
+		}
+		if b.pops != nil {
+			b.pops.Arrived(a)
 		}
 	}
 	b.arrivals.Store(&arrived)

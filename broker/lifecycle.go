@@ -39,7 +39,7 @@ func (b *Broker) Start(ctx context.Context) error {
 	b.services, running = errgroup.WithContext(running)
 	services := []func(context.Context) error{
 		b.offsets.Run, b.broadcast.Run, b.consumers.Run, b.producers.Run, b.filters.Run, b.stats.Run, b.table.Holder.Run,
-		b.runCompaction, b.runPlain,
+		b.runCompaction, b.runPlain, b.runPop,
 	}
 	if b.isSlave() {
 		services = append(services, b.follow()...)
@@ -204,6 +204,9 @@ func (b *Broker) closeFiles() error {
 	}
 	if b.timers != nil {
 		err = errors.Join(err, b.timers.Close())
+	}
+	if b.pops != nil {
+		err = errors.Join(err, b.pops.Close())
 	}
 	if b.offsets != nil {
 		err = errors.Join(err, b.offsets.Close())

@@ -81,7 +81,7 @@ func (b *Broker) follow() []func(context.Context) error {
 
 // lead runs what only a master does: what stores messages, and what corrects what slaves have from it.
 func (b *Broker) lead() []func(context.Context) error {
-	all := []func(context.Context) error{b.schedule.Run, b.transactions.Run, b.runTimers, b.runProtection}
+	all := []func(context.Context) error{b.schedule.Run, b.transactions.Run, b.runTimers, b.revive, b.runProtection}
 	if b.ha == nil && b.o.NoListen {
 		b.ha = replication.NewPipes()
 	}

@@ -29,7 +29,7 @@ func (b *Broker) observe() func(remoting.Observation) {
 func (b *Broker) Collect(w *metric.Writer) {
 	s := metrics.Sources{
 		Config: b.values, Store: b.store, Topics: b.topics, Groups: b.groups, Offsets: b.offsets, Consumers: b.consumers,
-		Producers: b.producers, Stats: b.stats, Transactions: b.transactions, Timers: b.timers, Server: b.server,
+		Producers: b.producers, Stats: b.stats, Transactions: b.transactions, Timers: b.timers, Pop: b.pops, Server: b.server,
 		Requests: &b.requests, Flushes: b.flushes, Earliest: b.earliest, Waiting: b.table.Queued,
 		Unsupported: b.table.Unsupported, Held: b.table.Holder.Held, Registered: b.registrar.Registered, Replication: b.replica(), Now: b.o.Now,
 	}

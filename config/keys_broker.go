@@ -172,39 +172,46 @@ type BrokerConfig struct {
 	BroadcastOffsetExpireSecond int64 `def:"120" v4:"!"`
 	// s, for clients that are online and do not pull.
 	BroadcastOffsetExpireMaxSecond int64 `def:"300" v4:"!"`
-	PopPollingSize                 int   `def:"1024" v4:"!" later:"POP consumption"`
-	PopPollingMapSize              int   `def:"100000" v4:"!" later:"POP consumption"`
-	MaxPopPollingSize              int64 `def:"100000" v4:"!" none:"internal tuning of the Java server"`
+	// Held pops of one group, topic and queue id.
+	PopPollingSize int `def:"1024" v4:"!"`
+	// Groups, with a topic each, that have held pops.
+	PopPollingMapSize int `def:"100000" v4:"!"`
+	// Held pops in all.
+	MaxPopPollingSize int64 `def:"100000" v4:"!"`
 	// Queues of the POP revive topic rmq_sys_REVIVE_LOG_<cluster>.
-	ReviveQueueNum            int   `def:"8" v4:"!" later:"POP consumption"`
-	ReviveInterval            int64 `def:"1000" v4:"!" later:"POP consumption"`
-	ReviveMaxSlow             int64 `def:"3" v4:"!" later:"POP consumption"`
-	ReviveScanTime            int64 `def:"10000" v4:"!" later:"POP consumption"`
-	EnableSkipLongAwaitingAck bool  `def:"false" v4:"!" later:"POP consumption"`
-	ReviveAckWaitMs           int64 `def:"180000" v4:"!" later:"POP consumption"`
-	EnablePopLog              bool  `def:"false" v4:"!" later:"POP consumption"`
+	ReviveQueueNum int `def:"8" v4:"!"`
+	// How often is looked for messages that nobody has acknowledged.
+	ReviveInterval            int64 `def:"1000" v4:"!"`
+	ReviveMaxSlow             int64 `def:"3" v4:"!" none:"a revive queue is read to its end each time"`
+	ReviveScanTime            int64 `def:"10000" v4:"!" none:"a revive queue is read to its end each time"`
+	EnableSkipLongAwaitingAck bool  `def:"false" v4:"!" none:"acknowledgements wait for their checkpoint as long as it can come"`
+	ReviveAckWaitMs           int64 `def:"180000" v4:"!" none:"acknowledgements wait for their checkpoint as long as it can come"`
+	EnablePopLog              bool  `def:"false" v4:"!" none:"there is no log of pops"`
 	// POP: keep check points in memory before writing them.
-	EnablePopBufferMerge                 bool  `def:"false" v4:"!" later:"POP consumption"`
-	PopCkStayBufferTime                  int   `def:"10000" v4:"!" later:"POP consumption"`
-	PopCkStayBufferTimeOut               int   `def:"3000" v4:"!" later:"POP consumption"`
-	PopCkMaxBufferSize                   int   `def:"200000" v4:"!" later:"POP consumption"`
-	PopCkOffsetMaxQueueSize              int   `def:"20000" v4:"!" later:"POP consumption"`
-	EnablePopBatchAck                    bool  `def:"false" v4:"!" later:"POP consumption"`
-	PopLongPollingForceNotifyInterval    int64 `def:"800" v4:"!" later:"POP consumption"`
-	EnableNotifyBeforePopCalculateLag    bool  `def:"true" v4:"!" later:"POP consumption"`
-	EnableNotifyAfterPopOrderLockRelease bool  `def:"true" v4:"!" later:"POP consumption"`
-	InitPopOffsetByCheckMsgInMem         bool  `def:"true" v4:"!" later:"POP consumption"`
+	EnablePopBufferMerge    bool `def:"false" v4:"!" none:"checkpoints are always written at once"`
+	PopCkStayBufferTime     int  `def:"10000" v4:"!" none:"checkpoints are always written at once"`
+	PopCkStayBufferTimeOut  int  `def:"3000" v4:"!" none:"checkpoints are always written at once"`
+	PopCkMaxBufferSize      int  `def:"200000" v4:"!" none:"checkpoints are always written at once"`
+	PopCkOffsetMaxQueueSize int  `def:"20000" v4:"!" none:"checkpoints are always written at once"`
+	EnablePopBatchAck       bool `def:"false" v4:"!" none:"checkpoints are always written at once"`
+	// Messages after which a held pop is tried again even if they do not match its filter.
+	PopLongPollingForceNotifyInterval    int64 `def:"800" v4:"!"`
+	EnableNotifyBeforePopCalculateLag    bool  `def:"true" v4:"!" none:"lags are computed without waking anybody"`
+	EnableNotifyAfterPopOrderLockRelease bool  `def:"true" v4:"!"`
+	// Groups that begin with new messages begin at 0 while the queue's first message is in memory.
+	InitPopOffsetByCheckMsgInMem bool `def:"true" v4:"!"`
 	// Read retry topics of both names.
-	RetrieveMessageFromPopRetryTopicV1 bool `def:"true" v4:"!" later:"POP consumption"`
+	RetrieveMessageFromPopRetryTopicV1 bool `def:"true" v4:"!"`
 	// POP retry topics are named %RETRY%group+topic instead of %RETRY%group_topic.
-	EnableRetryTopicV2            bool `def:"false" v4:"!" later:"POP consumption"`
-	PopFromRetryProbability       int  `def:"20" v4:"!" later:"POP consumption"`
-	PopConsumerFSServiceInit      bool `def:"true" v4:"!" later:"POP consumption"`
-	PopConsumerKVServiceLog       bool `def:"false" v4:"!" later:"POP consumption"`
-	PopConsumerKVServiceInit      bool `def:"false" v4:"!" later:"POP consumption"`
-	PopConsumerKVServiceEnable    bool `def:"false" v4:"!" later:"POP consumption"`
-	PopReviveMaxReturnSizePerRead int  `def:"16384" v4:"!" later:"POP consumption"`
-	PopReviveMaxAttemptTimes      int  `def:"16" v4:"!" later:"POP consumption"`
+	EnableRetryTopicV2 bool `def:"false" v4:"!"`
+	// Percent of pops that look at what is retried first.
+	PopFromRetryProbability       int  `def:"20" v4:"!"`
+	PopConsumerFSServiceInit      bool `def:"true" v4:"!" none:"checkpoints are always in the revive topic"`
+	PopConsumerKVServiceLog       bool `def:"false" v4:"!" none:"checkpoints are always in the revive topic"`
+	PopConsumerKVServiceInit      bool `def:"false" v4:"!" none:"checkpoints are always in the revive topic"`
+	PopConsumerKVServiceEnable    bool `def:"false" v4:"!" none:"checkpoints are always in the revive topic"`
+	PopReviveMaxReturnSizePerRead int  `def:"16384" v4:"!" none:"internal tuning of the Java server"`
+	PopReviveMaxAttemptTimes      int  `def:"16" v4:"!" none:"internal tuning of the Java server"`
 	RealTimeNotifyConsumerChange  bool `def:"true" v4:"!" none:"members are always told at once"`
 	// LITE_PULL_MESSAGE(361) allowed.
 	LitePullMessageEnable             bool  `def:"true" v4:"!"`
@@ -216,7 +223,7 @@ type BrokerConfig struct {
 	// PULL or POP.
 	DefaultMessageRequestMode MessageRequestMode `def:"PULL" v4:"!"`
 	// -1: all.
-	DefaultPopShareQueueNum int `def:"-1" v4:"!" later:"POP consumption"`
+	DefaultPopShareQueueNum int `def:"-1" v4:"!"`
 	// ms a half message rests before its first check; the property CHECK_IMMUNITY_TIME_IN_SECONDS overrides it.
 	TransactionTimeOut int64 `def:"6000" mark:"m"`
 	// Checks per half message, then it goes to TRANS_CHECK_MAX_TIME_TOPIC.
@@ -306,24 +313,25 @@ type BrokerConfig struct {
 	// ms between re-reads of the name server list.
 	FetchNamesrvAddrInterval int64 `def:"10000" v4:"!"`
 	// Topic given back in POP answers for retry messages.
-	PopResponseReturnActualRetryTopic bool `def:"false" v4:"!" later:"POP consumption"`
+	PopResponseReturnActualRetryTopic bool `def:"false" v4:"!"`
 	// Register the one topic that changed, by REGISTER_TOPIC_IN_NAMESRV(217), instead of all.
 	EnableSingleTopicRegister bool `def:"false" v4:"!"`
 	// Allow any message type in any topic when the topic attribute is MIXED.
 	EnableMixedMessageType bool `def:"false" v4:"!" later:"message types of topics"`
 	// Register in parts of splitRegistrationSize topics.
 	EnableSplitRegistration       bool  `def:"false" v4:"!" later:"split registration"`
-	PopInflightMessageThreshold   int64 `def:"10000" v4:"!" later:"POP consumption"`
-	EnablePopMessageThreshold     bool  `def:"false" v4:"!" later:"POP consumption"`
+	PopInflightMessageThreshold   int64 `def:"10000" v4:"!" later:"a limit of messages that are popped and not acknowledged"`
+	EnablePopMessageThreshold     bool  `def:"false" v4:"!" later:"a limit of messages that are popped and not acknowledged"`
 	EnableFastChannelEventProcess bool  `def:"false" v4:"!" none:"internal tuning of the Java server"`
 	PrintChannelGroups            bool  `def:"false" v4:"!" none:"internal tuning of the Java server"`
 	PrintChannelGroupsMinNum      int   `def:"5" v4:"!" none:"internal tuning of the Java server"`
 	SplitRegistrationSize         int   `def:"800" v4:"!" none:"registrations are not split"`
 	// Keys, separated by semicolons, that hot update refuses besides those it always refuses. Read at start.
-	ConfigBlackList              string `def:"configBlackList;brokerConfigPath" v4:"!" mark:"r"`
-	SkipWhenCKRePutReachMaxTimes bool   `def:"false" v4:"!" later:"POP consumption"`
-	AppendAckAsync               bool   `def:"false" v4:"!" later:"POP consumption"`
-	AppendCkAsync                bool   `def:"false" v4:"!" later:"POP consumption"`
+	ConfigBlackList string `def:"configBlackList;brokerConfigPath" v4:"!" mark:"r"`
+	// Give up a popped message that cannot be read, after some eight hours.
+	SkipWhenCKRePutReachMaxTimes bool `def:"false" v4:"!"`
+	AppendAckAsync               bool `def:"false" v4:"!" none:"nothing waits in a thread"`
+	AppendCkAsync                bool `def:"false" v4:"!" none:"nothing waits in a thread"`
 	// deleteTopic removes the POP retry topics of the topic too.
 	ClearRetryTopicWhenDeleteTopic bool `def:"true" v4:"!"`
 	// Statistics (code 315) of each light queue and light group; otherwise those of all are found under %LMQ%.

@@ -10,12 +10,29 @@ import (
 	"rocketmq-go/store"
 )
 
-// outcome joins a handler that has given a message to the store and the store's callback, which may come before the
-// store's Put returns, later from another goroutine, or in between.
+// outcome joins a handler that has given a message to the store and the store's callback.
 type outcome struct {
+	join
+	result store.PutResult
+}
+
+// put is the store's callback; it tells whether the caller has to answer, with the responder.
+func (o *outcome) put(r store.PutResult) (answer bool) {
+	o.result = r
+	return o.came()
+}
+
+func (o *outcome) reset() {
+	o.responder = nil
+	o.result = store.PutResult{}
+	o.state.Store(pending)
+}
+
+// join joins a handler and a callback, which may come before the call that it belongs to returns, later from another
+// goroutine, or in between.
+type join struct {
 	state     atomic.Int32
 	responder remoting.Responder
-	result    store.PutResult
 }
 
 const (
@@ -24,24 +41,15 @@ const (
 	detached        // the handler has returned: the callback answers
 )
 
-// put is the store's callback; it tells whether the caller has to answer, with the responder.
-func (o *outcome) put(r store.PutResult) (answer bool) {
-	o.result = r
-	return !o.state.CompareAndSwap(pending, stored)
-}
+// came is for the callback, behind what it keeps of the result; it tells whether the caller has to answer, with the responder.
+func (j *join) came() (answer bool) { return !j.state.CompareAndSwap(pending, stored) }
 
-// ready is for the handler, behind Put: the result is there, and the request is answered by the handler.
-func (o *outcome) ready() bool { return o.state.Load() == stored }
+// ready is for the handler, behind the call: the result is there, and the request is answered by the handler.
+func (j *join) ready() bool { return j.state.Load() == stored }
 
 // detach lets the handler return without an answer. What the answer needs must be the caller's own by now. If it tells
 // true the result came meanwhile and the caller has to answer, with the responder.
-func (o *outcome) detach(r *remoting.Request) (answer bool) {
-	o.responder = r.Detach()
-	return !o.state.CompareAndSwap(pending, detached)
-}
-
-func (o *outcome) reset() {
-	o.responder = nil
-	o.result = store.PutResult{}
-	o.state.Store(pending)
+func (j *join) detach(r *remoting.Request) (answer bool) {
+	j.responder = r.Detach()
+	return !j.state.CompareAndSwap(pending, detached)
 }

@@ -22,6 +22,7 @@ import (
 	"rocketmq-go/broker/longpoll"
 	"rocketmq-go/broker/mapping"
 	"rocketmq-go/broker/offset"
+	"rocketmq-go/broker/pop"
 	"rocketmq-go/broker/put"
 	"rocketmq-go/broker/reply"
 	"rocketmq-go/broker/schedule"
@@ -76,6 +77,7 @@ type Services struct {
 	Replies      *reply.Service
 	Timers       *timer.Service      // nil in 4.9
 	Assignment   *assignment.Service // nil in 4.9
+	Pop          *pop.Service        // nil in 4.9
 	Stats        *stats.Table
 	Users        *auth.Tables   // of ACL 2.0
 	Plain        *plain.Files   // the access rules of 4.x; nil unless aclEnable was on at the start
@@ -192,6 +194,21 @@ func New(s Services) *Table {
 			remoting.Route{Code: protocol.ReqQueryAssignment, Handle: assign.query, Mode: remoting.Waiting},
 			pooled(protocol.ReqSetMessageRequestMode, s.master(assign.setMode)),
 			pooled(protocol.ReqGetAllMessageRequestMode, assign.modes),
+		)
+	}
+	if s.Pop != nil {
+		pops := &popper{
+			config: values, profile: s.Profile, service: s.Pop, store: s.Store, topics: s.Topics, groups: s.Groups,
+			consumers: s.Consumers, stats: s.Stats, now: s.Now,
+		}
+		routes = append(routes,
+			mainOnly(raw(protocol.ReqPopMessage, pops.handle)),
+			raw(protocol.ReqAckMessage, pops.ack),
+			raw(protocol.ReqBatchAckMessage, pops.batchAck),
+			inline(protocol.ReqPeekMessage, pops.peek),
+			raw(protocol.ReqChangeMessageInvisibletime, pops.change),
+			raw(protocol.ReqNotification, pops.notification),
+			inline(protocol.ReqPollingInfo, pops.polling),
 		)
 	}
 	routes = append(routes, s.tools(access)...)

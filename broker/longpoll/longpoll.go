@@ -162,11 +162,12 @@ func (h *Holder) Arrived(a store.Arrival) {
 		if p.Offset > a.Offset {
 			return false
 		}
-		return p.Deadline <= now || matches(p.Match, &a)
+		return p.Deadline <= now || Matches(p.Match, &a)
 	})
 }
 
-func matches(m store.Matcher, a *store.Arrival) bool {
+// Matches tells whether a matcher, nil for everything, chooses a message that arrived.
+func Matches(m store.Matcher, a *store.Arrival) bool {
 	if m == nil {
 		return true
 	}

@@ -18,6 +18,7 @@ import (
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/offset"
+	"rocketmq-go/broker/pop"
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/broker/timer"
 	"rocketmq-go/broker/topic"
@@ -41,6 +42,7 @@ type Sources struct {
 	Stats        *stats.Table
 	Transactions *transaction.Service
 	Timers       *timer.Service // nil in 4.9
+	Pop          *pop.Service   // nil in 4.9
 	Server       *remoting.Server
 	Requests     *observe.Requests
 	Flushes      *metric.Histogram // of FlushBounds
@@ -66,6 +68,9 @@ func (s *Sources) Collect(w *metric.Writer) {
 	s.transactions(w)
 	if s.Timers != nil {
 		s.Timers.Collect(w, onDisk...)
+	}
+	if s.Pop != nil {
+		s.Pop.Collect(w)
 	}
 	s.own(w)
 	s.Replication.Collect(w)

@@ -228,7 +228,7 @@ func (c *checker) holds(path string) bool {
 
 // topics looks at names and attributes.
 func (c *checker) topics() error {
-	var names, pop []string
+	var names []string
 	batch := c.t.batchNames()
 	for name, t := range c.meta.Topics.All() {
 		names = append(names, name)
@@ -243,22 +243,6 @@ func (c *checker) topics() error {
 	for _, name := range slices.Compact(names) {
 		if len(utf16.Encode([]rune(name))) > 127 {
 			c.long = append(c.long, name)
-		}
-	}
-	for _, q := range c.t.queues {
-		if _, end, err := q.bounds(); err == nil && end > 0 && strings.HasPrefix(q.topic, "rmq_sys_REVIVE_LOG_") {
-			pop = append(pop, q.String())
-		}
-	}
-	for _, x := range []struct {
-		topics []string
-		text   string
-	}{
-		{pop, "POP consumers were used (%s): what they have in flight stays as it is and is not delivered again until Java is back, since POP is not there yet"},
-	} {
-		slices.Sort(x.topics)
-		if topics := slices.Compact(x.topics); len(topics) > 0 {
-			c.condition(x.text, list(topics))
 		}
 	}
 	c.batchTopics(batch)

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package broker
+
+import (
+	"context"
+
+	"rocketmq-go/broker/pop"
+	"rocketmq-go/config"
+)
+
+// openPop makes the service of consumers that pop, which 4.9 does not have.
+func (b *Broker) openPop() (err error) {
+	if b.timers == nil {
+		return nil
+	}
+	b.pops, err = pop.New(pop.Options{
+		Dir: b.values().Store.StorePathRootDir, Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
+		HasGroup: func(name string) bool { return b.groups.Find(name) != nil }, Settled: b.timers.Settled,
+		Rules: b.popRules, Polling: b.polling, Host: b.host, Now: b.o.Now, Log: b.log,
+	})
+	return err
+}
+
+func (b *Broker) popRules() pop.Rules {
+	v := b.values()
+	return pop.Rules{
+		Broker: v.BrokerName, Cluster: v.BrokerClusterName, ReviveQueues: int32(v.ReviveQueueNum),
+		ReviveInterval: config.Millis(v.ReviveInterval), RetryV2: v.EnableRetryTopicV2, NoRetryV1: !v.RetrieveMessageFromPopRetryTopicV1,
+		ActualRetryTopic: v.PopResponseReturnActualRetryTopic, RetryProbability: v.PopFromRetryProbability,
+		InitInMemory: v.InitPopOffsetByCheckMsgInMem, SkipUnreadable: v.SkipWhenCKRePutReachMaxTimes,
+		WakeOrdered: v.EnableNotifyAfterPopOrderLockRelease,
+	}
+}
+
+func (b *Broker) polling() pop.Polling {
+	v := b.values()
+	return pop.Polling{
+		PerQueue: v.PopPollingSize, Queues: v.PopPollingMapSize, All: v.MaxPopPollingSize, Force: v.PopLongPollingForceNotifyInterval,
+		Off: !v.LongPollingEnable,
+	}
+}
+
+// runPop answers what is held, where consumers may pop.
+func (b *Broker) runPop(ctx context.Context) error {
+	if b.pops == nil {
+		return nil
+	}
+	return b.pops.Run(ctx)
+}
+
+// revive gives again what was popped and not acknowledged.
+func (b *Broker) revive(ctx context.Context) error {
+	if b.pops == nil {
+		return nil
+	}
+	return b.pops.Revive(ctx)
+}
