@@ -226,7 +226,7 @@ func (b *Broker) open() error {
 	if err := b.openAssignment(); err != nil {
 		return err
 	}
-	b.openSlave(served)
+	b.openSlave()
 	b.table = api.New(api.Services{
 		Config: b.cfg, Profile: b.profile, Store: served, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Broadcast: b.broadcast, Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,

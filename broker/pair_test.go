@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"rocketmq-go/auth"
 	"rocketmq-go/broker"
 	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/config"
@@ -37,6 +38,7 @@ type pair struct {
 	said    bytes.Buffer // in the log, at info and above
 	ns      *namesrv.Server
 	clients []*remoting.Client
+	signer  *auth.Credentials // of all requests; nil: they are not signed
 
 	mu      sync.Mutex
 	brokers map[string]*broker.Broker // by the host of their addresses
@@ -175,6 +177,9 @@ func (p *pair) askBody(host string, code int32, body string, fields ...string) *
 		name, value, _ := strings.Cut(f, "=")
 		cmd.Fields.Add(name, value)
 	}
+	if p.signer != nil {
+		p.signer.Sign(cmd)
+	}
 	addr := host + ":10911"
 	if host == pairNamesrv {
 		addr = host
@@ -247,6 +252,13 @@ func decode[T any](p *pair, host string, code int32, fields ...string) (v T) {
 		p.t.Fatal(err)
 	}
 	return v
+}
+
+// logEnd is where the log of a broker ends.
+func (p *pair) logEnd(host string) string {
+	p.t.Helper()
+	end, _ := ptr(decode[protocol.KVTable](p, host, protocol.ReqGetBrokerRuntimeInfo)).Table.Get("commitLogMaxOffset")
+	return end
 }
 
 // metrics is what Prometheus reads of a broker.

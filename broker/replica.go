@@ -38,14 +38,35 @@ func (b *Broker) openStore(c store.Config) (err error) {
 		b.master = replication.NewMaster(replication.MasterOptions{Config: b.values, Compat49: b.compat49(), Log: b.logOf("store")})
 		c.Replication = b.master
 	}
+	if b.isSlave() {
+		c.Renumbered = b.renumbered
+	}
 	if b.store, err = store.Open(c); err == nil && b.master != nil {
 		b.master.Attach(b.store)
 	}
 	return err
 }
 
+// renumbered is told of a topic that the master has deleted and made again.
+func (b *Broker) renumbered(topic string) {
+	b.forget([]string{topic})
+	b.slave.Refresh() // for what is noted of the new messages
+}
+
+// forget forgets what a slave has noted of the messages of topics that its master has deleted.
+func (b *Broker) forget(topics []string) {
+	if !b.compat49() { // which leaves the offsets, as its masters do
+		for _, topic := range topics {
+			b.offsets.RemoveTopic(topic)
+		}
+	}
+	if b.compaction != nil {
+		b.compaction.DeleteTopics(topics)
+	}
+}
+
 // openSlave makes what copies the master's log and tables, if this is a slave.
-func (b *Broker) openSlave(served api.Store) {
+func (b *Broker) openSlave() {
 	if !b.isSlave() {
 		return
 	}
@@ -54,13 +75,9 @@ func (b *Broker) openSlave(served api.Store) {
 		Tables: replication.Tables{
 			Topics: b.topics, Mappings: b.mappings, Groups: b.groups, Offsets: b.offsets, Schedule: b.schedule,
 			Assignment: b.assignment, Timers: b.timers,
-			DeleteQueues: func(topics []string) {
-				for _, topic := range topics {
-					if !b.compat49() { // which leaves the offsets, as its masters do
-						b.offsets.RemoveTopic(topic)
-					}
-				}
-				served.DeleteTopics(topics)
+			DeleteQueues: func(topics []string, phyOffset int64) {
+				b.store.DeleteTopicsBefore(topics, phyOffset)
+				b.forget(topics)
 			},
 		},
 		Call: func(ctx context.Context, addr string, c *protocol.Command) (*protocol.Command, error) {

@@ -63,6 +63,48 @@ func TestSlaveFollowsItsMaster(t *testing.T) {
 	})
 }
 
+// A topic that is deleted and made again before the slave copies the tables the next time: its consumers get the new messages,
+// and what they had consumed of the old ones is forgotten.
+func TestSlaveOfATopicMadeAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := newPair(t)
+		p.master()
+		p.slave("slaveReadEnable=true")
+		p.topic("T", 1)
+		p.doBody(masterHost, protocol.ReqUpdateAndCreateSubscriptiongroup, `{"groupName":"G","consumeEnable":true}`)
+		for range 5 {
+			p.send("T", "old")
+		}
+		commit := func(offset string) {
+			p.do(masterHost, protocol.ReqUpdateConsumerOffset, "consumerGroup=G", "topic=T", "queueId=0", "commitOffset="+offset)
+		}
+		commit("5")
+		p.settle()
+		offsets := func() string {
+			return string(p.do(slaveHost, protocol.ReqGetAllConsumerOffset).Body)
+		}
+		if !strings.Contains(offsets(), `"T@G":{0:5}`) {
+			t.Fatalf("offsets %s", offsets())
+		}
+		p.do(masterHost, protocol.ReqDeleteTopicInBroker, "topic=T")
+		p.topic("T", 1)
+		p.send("T", "new1")
+		p.send("T", "new2")
+		synctest.Wait()
+		if got := p.bodies(p.pull(slaveHost, "T", 0)); !slices.Equal(got, []string{"new1", "new2"}) {
+			t.Errorf("the slave has %q", got)
+		}
+		if strings.Contains(offsets(), "T@G") {
+			t.Errorf("offsets %s", offsets())
+		}
+		commit("1")
+		p.settle()
+		if !strings.Contains(offsets(), `"T@G":{0:1}`) {
+			t.Errorf("offsets %s", offsets())
+		}
+	})
+}
+
 // What tools and Prometheus are told of replication, on both sides, while it works and when it does not.
 func TestReplicationIsShown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -90,6 +90,9 @@ type Config struct {
 	// Arrived is told of each unit that was added to a queue, in order, one at a time, on the dispatcher's goroutine or
 	// one that calls Dispatch. It must be quick.
 	Arrived func(a Arrival)
+	// Renumbered is told of each topic with a queue that has begun anew, before Arrived is told of its first message. The
+	// dispatcher waits for it. nil: nobody has to know.
+	Renumbered func(topic string)
 
 	// Slave makes the log a copy of a master's: Put refuses everything, AppendLog appends.
 	Slave bool

@@ -60,7 +60,7 @@ type cleaner struct {
 	ordered atomic.Int32 // rounds to come of an order
 	queues  atomic.Bool  // ordered
 
-	mu sync.Mutex // held while files of a queue are deleted; DeleteTopics takes it
+	mu sync.Mutex // held while files of a queue are deleted; behind that of the dispatcher
 
 	// of the deleting goroutine
 	followed int64 // where the log began when queues and index last followed it

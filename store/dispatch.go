@@ -269,14 +269,19 @@ func (d *dispatcher) add(e *entry, props []byte) bool {
 			d.bitMap = d.s.cfg.FilterBitMap(d.bitMap[:0], e.q.topic, props, e.storeTime)
 			ext.BitMap = d.bitMap
 		}
-		d.collect(e, e.q, e.queueOffset, ext, count)
+		if !d.collect(e, e.q, e.queueOffset, ext, count) {
+			return false
+		}
 		if len(known.MultiDispatch) > 0 && d.s.cfg.EnableMultiDispatch && !e.q.IsBatch() {
 			err := d.s.multiTargets(&known, e.q.id, func(q *queue, offset int64) error {
-				if !d.s.gone.has([]byte(q.topic), e.phyOffset) {
-					d.collect(e, q, offset, consumequeue.ExtUnit{TagsCode: tagsCode}, further)
+				if !d.s.gone.has([]byte(q.topic), e.phyOffset) && !d.collect(e, q, offset, consumequeue.ExtUnit{TagsCode: tagsCode}, further) {
+					return errClosed
 				}
 				return nil
 			})
+			if err == errClosed {
+				return false
+			}
 			if err != nil {
 				d.s.log.Error("store: light message queue", "phyOffset", e.phyOffset, "err", err)
 			}
@@ -315,10 +320,14 @@ func (e *entry) count(known *message.Known) (int16, bool) {
 // further stands for the count of a record in another queue than its own.
 const further = 0
 
-// collect collects the unit of a record in one of its queues. As in Java only its own has an extension.
-func (d *dispatcher) collect(e *entry, q *queue, offset int64, ext consumequeue.ExtUnit, count int16) {
+// collect collects the unit of a record in one of its queues; false if the store closes before that worked. As in Java only
+// its own has an extension.
+func (d *dispatcher) collect(e *entry, q *queue, offset int64, ext consumequeue.ExtUnit, count int16) bool {
 	if q.deleted.Load() {
-		return
+		return true
+	}
+	if q.GoesBack(e.phyOffset+int64(e.size), offset) && !d.insist(func() error { return d.s.restart(q, offset, e.phyOffset) }) {
+		return false
 	}
 	if !q.Pending() {
 		d.touched = append(d.touched, q)
@@ -343,6 +352,22 @@ func (d *dispatcher) collect(e *entry, q *queue, offset int64, ext consumequeue.
 			props:   e.phyOffset + int64(e.size-e.props), len: e.props,
 		})
 	}
+	return true
+}
+
+// restart makes a queue go on at an offset that it has passed already: that of the record at phyOffset. The dispatcher only.
+func (s *Store) restart(q *queue, offset, phyOffset int64) error {
+	s.cleaner.mu.Lock()
+	defer s.cleaner.mu.Unlock()
+	s.log.Warn("store: the messages of a queue are numbered anew, older ones with these numbers cannot be read any more",
+		"topic", q.topic, "queueId", q.id, "min", q.Min(), "max", q.Max(), "from", offset, "phyOffset", phyOffset)
+	if err := q.Restart(offset); err != nil {
+		return err
+	}
+	if s.cfg.Renumbered != nil && !s.dispatch.quiet {
+		s.cfg.Renumbered(q.topic)
+	}
+	return nil
 }
 
 // publish makes the collected units visible; false if that did not work yet.

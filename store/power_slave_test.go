@@ -36,6 +36,7 @@ func (p *powerTest) copyOne() {
 		p.master.put()
 	}
 	m := *p.master.all[next]
+	p.copied = max(p.copied, m.end())
 	for at := from; at < m.end(); {
 		end := min(m.end(), p.s.cl.NextFile(at))
 		if !p.master.s.ViewLog(at, int(end-at), func(data []byte) {

@@ -46,6 +46,7 @@ type powerTest struct {
 	did       []string
 
 	master *powerTest // whose log this store copies; nil: it is not a slave's
+	copied int64      // how far it was ever copied
 }
 
 // stored is a message that was put.
@@ -290,7 +291,11 @@ func (p *powerTest) operate() {
 		p.s.cleaner.follow()
 		p.full = false
 		p.s.cleaner.disk.look(&r)
-	case n < 96 && p.master == nil:
+	case n < 96 && p.master != nil:
+		topic := p.topic()
+		p.step("the master deletes %s", topic)
+		p.master.s.DeleteTopics([]string{topic})
+	case n < 96:
 		topic := p.topic()
 		p.step("delete %s", topic)
 		p.deleting[topic] = p.s.cl.End()

@@ -6,10 +6,12 @@ package store
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -254,31 +256,35 @@ func (s *Store) Queues() map[string][]int32 {
 }
 
 // DeleteTopics implements API.
-func (s *Store) DeleteTopics(topics []string) {
-	// the cleaner or the dispatcher may be at work on one of them: wait for it
-	s.cleaner.mu.Lock()
-	defer s.cleaner.mu.Unlock()
+func (s *Store) DeleteTopics(topics []string) { s.deleteTopics(topics, math.MaxInt64) }
+
+// DeleteTopicsBefore is for topics that a master has deleted: the queues go, and records before a place in its log, which
+// may not have come yet, are theirs. A queue with a record behind it stays: its topic has been made again.
+func (s *Store) DeleteTopicsBefore(topics []string, phyOffset int64) {
+	s.deleteTopics(topics, phyOffset)
+}
+
+func (s *Store) deleteTopics(topics []string, before int64) {
+	// the dispatcher or the cleaner may be at work on one of them: wait for it
 	s.dispatch.mu.Lock()
 	defer s.dispatch.mu.Unlock()
+	s.cleaner.mu.Lock()
+	defer s.cleaner.mu.Unlock()
 	// a new queue in the place of an old one begins when the files of that are gone
 	s.making.Lock()
 	defer s.making.Unlock()
-	known, gone, end := s.takeQueues(topics)
+	gone, end := s.takeQueues(topics, before)
+	var known []string
+	for _, topic := range topics {
+		if before < math.MaxInt64 || slices.ContainsFunc(gone, func(q *queue) bool { return q.topic == topic }) {
+			known = append(known, topic)
+		}
+	}
 	if len(known) == 0 {
 		return
 	}
 	err := s.gone.add(known, end, s.cl.Min())
-	var removeErr error
-	for _, topic := range known {
-		s.log.Info("store: deleting the consume queues of a topic", "topic", topic)
-		for _, root := range []string{s.queueRoot(), s.extRoot(), s.batchRoot()} {
-			removeErr = errors.Join(removeErr, os.RemoveAll(filepath.Join(root, topic)))
-		}
-	}
-	for _, root := range []string{s.queueRoot(), s.extRoot(), s.batchRoot()} { // before a new queue begins in the place of an old one
-		s.sync.Changed(root)
-		removeErr = errors.Join(removeErr, s.sync.Names(root))
-	}
+	removeErr := s.removeQueues(known, gone)
 	if err != nil { // on a full disk there is room now
 		err = s.gone.add(known, end, s.cl.Min())
 	}
@@ -291,17 +297,49 @@ func (s *Store) DeleteTopics(topics []string) {
 	}
 }
 
-// takeQueues takes the queues of topics out of the store, and tells which topics had any and where the log ended: records
-// before are theirs, and none comes any more. s.making is held.
-func (s *Store) takeQueues(topics []string) (known []string, gone []*queue, end int64) {
+// removeQueues removes the directories of queues that were taken out of the store, and those of topics that have no more.
+func (s *Store) removeQueues(topics []string, gone []*queue) (err error) {
+	roots := []string{s.queueRoot(), s.extRoot(), s.batchRoot()}
+	for _, root := range roots {
+		for _, q := range gone {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(root, q.topic, strconv.Itoa(int(q.id)))))
+		}
+	}
+	for _, topic := range topics {
+		if s.hasQueues(topic) {
+			continue
+		}
+		s.log.Info("store: deleting the consume queues of a topic", "topic", topic)
+		for _, root := range roots {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(root, topic)))
+		}
+	}
+	for _, root := range roots { // before a new queue begins in the place of an old one
+		s.sync.Changed(root)
+		err = errors.Join(err, s.sync.Names(root))
+	}
+	return err
+}
+
+func (s *Store) hasQueues(topic string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for key := range s.queues {
+		if key.topic == topic {
+			return true
+		}
+	}
+	return false
+}
+
+// takeQueues takes the queues of topics out of the store, except for those with records behind a place, and tells where the
+// log ended, or that place: records before are theirs, and none comes any more. s.making is held.
+func (s *Store) takeQueues(topics []string, before int64) (gone []*queue, end int64) {
 	s.mu.Lock()
 	for key, q := range s.queues {
-		if slices.Contains(topics, key.topic) {
+		if slices.Contains(topics, key.topic) && q.MaxPhy() <= before {
 			gone = append(gone, q)
 			delete(s.queues, key)
-			if !slices.Contains(known, key.topic) {
-				known = append(known, key.topic)
-			}
 		}
 	}
 	s.mu.Unlock()
@@ -313,7 +351,10 @@ func (s *Store) takeQueues(topics []string) (known []string, gone []*queue, end 
 			s.lmqs.Add(-1)
 		}
 	}
-	return known, gone, s.cl.End()
+	if before == math.MaxInt64 {
+		before = s.cl.End()
+	}
+	return gone, before
 }
 
 // Writable implements API.

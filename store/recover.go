@@ -257,7 +257,10 @@ func (s *Store) startEmpty(maxPhy int64) error {
 
 // cutRest makes what else refers to the log fit one that ends at an offset.
 func (s *Store) cutRest(end int64) error {
-	err := s.gone.cut(end)
+	var err error
+	if !s.cfg.Slave { // whose log will have the same records again
+		err = s.gone.cut(end)
+	}
 	if s.ix != nil {
 		err = errors.Join(err, s.ix.Cut(end))
 	}

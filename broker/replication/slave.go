@@ -6,6 +6,7 @@ package replication
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -44,7 +45,7 @@ type Slave struct {
 	answers map[string]place // of the name servers
 	at      place            // of the master; the zero place: nobody knows one
 
-	found   chan struct{} // has an element when the master is another one
+	found   chan struct{} // has an element when the master is another one, or has to be asked at once
 	sync    synchronizer
 	flushed atomic.Int64 // masterFlushOffset
 }
@@ -110,6 +111,11 @@ func (s *Slave) moveLocked(to place) {
 	}
 	s.o.Log.Info("the name server tells the master", "master", to.addr, "replication", to.ha)
 	s.at = to
+	s.Refresh()
+}
+
+// Refresh has the tables copied at once.
+func (s *Slave) Refresh() {
 	select {
 	case s.found <- struct{}{}:
 	default:
@@ -200,9 +206,12 @@ func (s *Slave) ResetMasterFlushOffset(offset int64) { s.flushed.Store(offset) }
 // Ready tells whether what consumers read here is their master's: the log and the tables are copied. While there is no master
 // it is what they can get.
 func (s *Slave) Ready() error {
+	refused := s.sync.refused.Load()
 	switch state := s.ha.State(); {
 	case s.Master() == "":
 		return nil
+	case refused != nil:
+		return fmt.Errorf("the master refuses to have its tables copied: %w", refused)
 	case !state.Connected:
 		return errors.New("the slave is not connected to its master")
 	case !s.sync.done():

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -90,7 +91,9 @@ func newRig(t *testing.T, set ...string) *rig {
 	fatal(err)
 	tables.Schedule, err = schedule.New(schedule.Options{Dir: dir, Levels: make([]time.Duration, 18), Store: noQueues{}, Log: logger})
 	fatal(err)
-	tables.DeleteQueues = func(topics []string) { r.deleted = append(r.deleted, topics...) }
+	tables.DeleteQueues = func(topics []string, before int64) {
+		r.deleted = append(r.deleted, fmt.Sprint(topics, " before ", before))
+	}
 	r.schedule, r.topics = tables.Schedule, tables.Topics
 	t.Cleanup(func() {
 		for _, table := range []interface{ Close() error }{tables.Topics, tables.Groups, tables.Offsets, tables.Schedule} {
@@ -199,8 +202,8 @@ func TestWhenTablesAreCopied(t *testing.T) {
 		r.Found("ns", "m:1", "m:2")
 		r.wait(0)
 		want := []string{
-			"GET_ALL_TOPIC_CONFIG@m:1", "GET_ALL_CONSUMER_OFFSET@m:1", "GET_ALL_SUBSCRIPTIONGROUP_CONFIG@m:1", "GET_ALL_DELAY_OFFSET@m:1",
-			"GET_BROKER_RUNTIME_INFO@m:1",
+			"GET_BROKER_RUNTIME_INFO@m:1", "GET_ALL_TOPIC_CONFIG@m:1", "GET_ALL_CONSUMER_OFFSET@m:1",
+			"GET_ALL_SUBSCRIPTIONGROUP_CONFIG@m:1", "GET_ALL_DELAY_OFFSET@m:1", "GET_BROKER_RUNTIME_INFO@m:1",
 		}
 		if !slices.Equal(r.asked, want) {
 			t.Errorf("asked %q, want %q", r.asked, want)
@@ -217,8 +220,13 @@ func TestWhenTablesAreCopied(t *testing.T) {
 		r.asked = nil
 		r.Found("ns", "n:1", "n:2")
 		r.wait(0)
-		if len(r.asked) != len(want) || r.asked[0] != "GET_ALL_TOPIC_CONFIG@n:1" {
+		if len(r.asked) != len(want) || r.asked[1] != "GET_ALL_TOPIC_CONFIG@n:1" {
 			t.Errorf("the new master was asked %q", r.asked)
+		}
+		r.Refresh()
+		r.wait(0)
+		if len(r.asked) != 2*len(want) {
+			t.Errorf("asked at once: %q", r.asked[len(want):])
 		}
 	})
 }
@@ -295,13 +303,13 @@ func TestProgressWaitsForTheLog(t *testing.T) {
 func TestQueuesOfDeletedTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.works("0", "0")
+		r.works("700", "0")
 		r.run(t)
 		r.Found("ns", "m:1", "m:2")
 		r.wait(0)
 		r.answers[protocol.ReqGetAllTopicConfig].Body = []byte(`{"dataVersion":{"counter":2,"timestamp":1},"topicConfigTable":{}}`)
 		r.wait(10 * time.Second)
-		if !slices.Equal(r.deleted, []string{"T"}) {
+		if !slices.Equal(r.deleted, []string{"[T] before 700"}) {
 			t.Errorf("deleted %q", r.deleted)
 		}
 	})

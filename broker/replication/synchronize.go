@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -32,8 +33,9 @@ type Tables struct {
 	Schedule   *schedule.Service
 	Assignment *assignment.Service // nil in 4.9
 	Timers     *timer.Service      // nil in 4.9
-	// DeleteQueues deletes the consume queues of topics that the master has deleted.
-	DeleteQueues func(topics []string)
+	// DeleteQueues deletes the consume queues of topics that the master has deleted: their records are before a place in its
+	// log.
+	DeleteQueues func(topics []string, phyOffset int64)
 }
 
 // synchronizer copies a master's tables.
@@ -42,7 +44,9 @@ type synchronizer struct {
 
 	complete atomic.Bool // all tables have been copied
 	failures atomic.Int64
-	failing  map[string]bool // tables whose copy failed the last time
+	failing  map[string]bool         // tables whose copy failed the last time
+	refused  atomic.Pointer[refusal] // the first one of the last round
+	before   int64                   // end of the master's log before it was asked for its topics
 	progress progress
 }
 
@@ -81,6 +85,8 @@ func (s *synchronizer) timers() bool {
 // holds up nothing else.
 func (s *synchronizer) all(ctx context.Context, master string) (reached bool) {
 	whole := true
+	var refused *refusal
+	defer func() { s.noteRefusal(refused) }()
 	do := func(what string, f func() error) (goOn bool) {
 		err := f()
 		if ctx.Err() != nil {
@@ -92,12 +98,26 @@ func (s *synchronizer) all(ctx context.Context, master string) (reached bool) {
 			return false
 		}
 		s.note("master", nil)
+		var no *refusal
+		if errors.As(err, &no) {
+			s.failures.Add(1)
+			if refused == nil {
+				refused = no
+			}
+			whole = false
+			return true
+		}
 		s.note(what, err)
 		whole = whole && err == nil
 		return true
 	}
 	for _, step := range s.steps() {
-		if !do(step.name, func() error {
+		if !do(step.name, func() (err error) {
+			if step.code == protocol.ReqGetAllTopicConfig {
+				if s.before, err = s.logEnd(ctx, master); err != nil {
+					return err
+				}
+			}
 			body, err := s.ask(ctx, master, step.code)
 			if err != nil || body == nil {
 				return err
@@ -135,6 +155,28 @@ func (s *synchronizer) note(what string, err error) {
 	}
 }
 
+// noteRefusal logs when the master begins to refuse what the slave asks, once for all tables, and when it does no more.
+func (s *synchronizer) noteRefusal(now *refusal) {
+	switch was := s.refused.Swap(now); {
+	case now != nil && was == nil:
+		s.o.Log.Error("the master refuses to have its tables copied: innerClientAuthenticationCredentials of the slave must be those of "+
+			"an administrator there", "error", now)
+	case now == nil && was != nil:
+		s.o.Log.Info("the master lets its tables be copied again")
+	}
+}
+
+// refusal is an answer to a request whose sender the master does not know, or who may not send it.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }
+
+// refuses tells such answers: those of users and permissions have a code of their own, those of 4.x only a text.
+func refuses(answer *protocol.Command) bool {
+	return answer.Code == protocol.RespNoPermission ||
+		answer.Code == protocol.RespSystemError && strings.Contains(answer.Remark.V, "AclException")
+}
+
 // unreachable is an error of the way to the master: nothing else can be asked either.
 type unreachable struct{ error }
 
@@ -157,11 +199,15 @@ func (s *synchronizer) ask(ctx context.Context, master string, code int32) ([]by
 	case protocol.RespRequestCodeNotSupported:
 		return nil, nil
 	}
-	return nil, protocol.Errorf(answer.Code, "%s: code %d %s", protocol.RequestName(code), answer.Code, answer.Remark.V)
+	err = fmt.Errorf("%s: code %d %s", protocol.RequestName(code), answer.Code, answer.Remark.V)
+	if refuses(answer) {
+		err = &refusal{err}
+	}
+	return nil, err
 }
 
 // topics takes over topics and, in 5.x, which of them are static. Topics that are gone take their consume queues along: the
-// master's have gone too, and a new topic of the same name begins at 0.
+// master's have gone too, and a new topic of the same name begins at 0. Its messages may have come already.
 func (s *synchronizer) topics(body []byte) error {
 	var w protocol.TopicConfigAndMappingSerializeWrapper
 	if err := fastjson.Unmarshal(body, &w); err != nil {
@@ -172,7 +218,7 @@ func (s *synchronizer) topics(body []byte) error {
 		t.Mappings.Replace(w.TopicQueueMappingDetailMap, w.MappingDataVersion)
 	}
 	if gone := t.Topics.Replace(&w.TopicConfigSerializeWrapper); len(gone) > 0 {
-		t.DeleteQueues(gone)
+		t.DeleteQueues(gone, s.before)
 	}
 	return nil
 }

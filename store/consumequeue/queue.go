@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"rocketmq-go/store/segment"
@@ -77,7 +78,8 @@ type Queue struct {
 	max    atomic.Int64 // behind the last visible unit
 	maxPhy atomic.Int64 // behind the record of the last unit; -1 if the queue never had one
 
-	synced atomic.Int64 // units before are on disk
+	synced  atomic.Int64 // units before are on disk
+	syncing sync.Mutex   // held while units are written to disk, and while units are dropped of which that may be said
 
 	// for recovery
 	firstPhy int64 // of the first unit, -1 if it is not known
@@ -174,8 +176,6 @@ func (q *Queue) accepts(u Unit, offset int64) bool {
 	}
 	switch {
 	case offset == q.end:
-	case offset == 0 && q.end > 0:
-		// old logs have records with queue offset 0 that are not the first (Java appends those)
 	case offset < q.end:
 		q.log.Warn("store: consume-queue unit exists already", "queue", q.dir, "offset", offset, "end", q.end, "phyOffset", u.PhyOffset)
 		return false
@@ -298,8 +298,10 @@ func (q *Queue) Unit(offset int64) (Unit, bool) {
 // Unsynced is how many units were written but not yet to disk.
 func (q *Queue) Unsynced() int64 { return q.max.Load() - q.synced.Load() }
 
-// Sync writes the units to disk and waits. Not concurrently with itself.
+// Sync writes the units to disk and waits.
 func (q *Queue) Sync() error {
+	q.syncing.Lock()
+	defer q.syncing.Unlock()
 	upTo := q.max.Load()
 	if q.ext != nil {
 		if err := q.ext.sync(); err != nil {
