@@ -108,14 +108,15 @@ func unknown(name, value string, keys []Key, objects []object, known []string) s
 	if owner, ok := foreign()[name]; ok {
 		return "without effect here: a key of " + owner
 	}
-	if near := nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		return fmt.Sprintf("unknown key, without effect; did you mean %s?", near)
 	}
 	return "unknown key, without effect"
 }
 
-// nearest finds the known key that takes the fewest edits, letter case aside, if there is one that resembles name.
-func nearest(name string, known []string) string {
+// Nearest finds the known name that takes the fewest edits, letter case aside, if there is one that resembles name; otherwise
+// it is empty.
+func Nearest(name string, known []string) string {
 	best, limit := "", 1+len(name)/4
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), strings.ToLower(k), limit); d <= limit && (d < limit || best == "" || k < best) {

@@ -54,6 +54,18 @@ type object struct {
 	printed bool // part of -p
 }
 
+// Hidden reports whether servers may know a key that they do not show when they are asked for their configuration: a
+// credential, or one of an object that Java does not show either.
+func Hidden(name string) bool {
+	for _, objects := range [][]object{(&BrokerValues{}).objects(), (&NamesrvValues{}).objects(), (&ControllerValues{}).objects()} {
+		keys := tableOf(objects)
+		if slices.ContainsFunc(keys, func(k Key) bool { return k.SetName == name && (k.Secret || !objects[k.object].exposed) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // tableOf reads the rows of all objects of a process.
 func tableOf(objects []object) []Key {
 	lists := make([][]Key, len(objects))

@@ -41,7 +41,17 @@ func (e *BadValueError) Error() string {
 type Change struct {
 	Keys    []string // keys of the request that the configuration knows, sorted
 	Ignored []string // keys it does not know; Java drops them in silence
+	Notes   []string // what who asks should know: which key is unknown, has no effect, or holds from the next start on only
 	SaveErr error    // why the file could not be rewritten; the values hold in memory all the same
+}
+
+// maxNotes bounds the notes of an update, whose keys anybody can make up.
+const maxNotes = 20
+
+func (c *Change) note(key, text string) {
+	if text != "" && len(c.Notes) < maxNotes {
+		c.Notes = append(c.Notes, fmt.Sprintf("%.100s: %s", key, text))
+	}
 }
 
 // Has reports whether the request named the key, whether or not with a new value.
@@ -97,17 +107,19 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 	}
 	for _, name := range names {
 		value := utf8Text(request[name])
-		known := false
+		known, note := false, ""
 		for _, k := range byName[name] {
 			_, inFile := shown[name]
 			if !objects[k.object].exposed && !inFile && !k.Always && !security(k) {
 				continue
 			}
 			known = true
+			before := text(k.valueIn(objects))
 			if !setText(k.valueIn(objects), value) || k.Type == "boolean" && !isBoolean(value) {
 				return change, nil, &BadValueError{name, value, k.wanted(value)}
 			}
 			s.set[k.id()] = true
+			note = k.updateNote(before != text(k.valueIn(objects)))
 		}
 		if _, inFile := shown[name]; inFile {
 			known = true
@@ -115,13 +127,30 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 		}
 		if !known {
 			change.Ignored = append(change.Ignored, name)
+			if len(change.Notes) < maxNotes {
+				change.note(name, unknown(name, value, c.keys, objects, slices.Collect(maps.Keys(byName))))
+			}
 			continue
 		}
+		change.note(name, note)
 		change.Keys = append(change.Keys, name)
 		settings[name] = value
 	}
 	c.role.normalise(&s.values)
 	return change, settings, updateError(c.role.refuse(&s.values))
+}
+
+// updateNote says what becomes of an update of the key that is not what it looks like.
+func (k *Key) updateNote(changed bool) string {
+	switch {
+	case k.NoEffect != "":
+		return "without effect: " + k.NoEffect
+	case k.Feature != "":
+		return "without effect: it belongs to " + k.Feature + ", which this version does not have"
+	case k.AtStart && changed:
+		return "holds from the next start on"
+	}
+	return ""
 }
 
 // security keys are looked at even where Java would drop them unseen, so that asking for enforcement is never answered

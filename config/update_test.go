@@ -46,6 +46,9 @@ func TestUpdate(t *testing.T) {
 	if err != nil || change.SaveErr != nil {
 		t.Fatal(err, change.SaveErr)
 	}
+	if len(change.Notes) != 1 || !strings.Contains(change.Notes[0], "noSuchKey: unknown key") {
+		t.Errorf("notes %q", change.Notes)
+	}
 	if !change.Has("brokerPermission") || change.Has("noSuchKey") || len(change.Ignored) != 1 || len(told) != 2 {
 		t.Errorf("%+v, told %v", change, told)
 	}

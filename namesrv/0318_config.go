@@ -4,6 +4,8 @@
 package namesrv
 
 import (
+	"strings"
+
 	"rocketmq-go/config"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
@@ -11,9 +13,9 @@ import (
 
 // 318 UPDATE_NAMESRV_CONFIG, 319 GET_NAMESRV_CONFIG.
 //
-// Bodies are properties texts. Keys that nobody knows are ignored, keys on the black list refuse the whole request.
+// Bodies are properties texts. Keys that nobody knows are ignored and named in the remark, keys on the black list refuse the whole request.
 
-func (s *Server) updateConfig(r *remoting.Request, _ *protocol.Response) error {
+func (s *Server) updateConfig(r *remoting.Request, resp *protocol.Response) error {
 	change, err := s.cfg.Update(r.Body)
 	if err != nil {
 		s.log.Warn("configuration update refused", "err", err)
@@ -23,7 +25,11 @@ func (s *Server) updateConfig(r *remoting.Request, _ *protocol.Response) error {
 		}
 		return protocol.Errorf(protocol.RespSystemError, "%s", text)
 	}
-	s.log.Info("configuration updated", "keys", change.Keys, "ignored", change.Ignored, "from", r.Channel.RemoteAddr())
+	s.log.Info("configuration updated", "keys", change.Keys, "from", r.Channel.RemoteAddr())
+	if change.Notes != nil {
+		s.log.Warn("configuration updated", "notes", change.Notes, "unknownKeys", len(change.Ignored), "from", r.Channel.RemoteAddr())
+		resp.Remark = protocol.Some(strings.Join(change.Notes, "; "))
+	}
 	if change.SaveErr != nil {
 		s.log.Error("configuration holds in memory only", "err", change.SaveErr)
 	}

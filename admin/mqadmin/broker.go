@@ -4,7 +4,6 @@
 package mqadmin
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/compat/properties"
+	"rocketmq-go/config"
 	"rocketmq-go/remoting/protocol"
 )
 
@@ -24,15 +24,57 @@ func updateBrokerConfig(c *Call) error {
 	if !c.bool("a") {
 		list = masters(list)
 	}
-	for _, n := range list {
+	return each(c, list, func(n node) error {
 		r := ask(protocol.ReqUpdateBrokerConfig, nil)
 		r.body = c.text("k") + "=" + c.text("v") + "\n"
-		if _, err := c.send(n.addr, r); err != nil {
+		answer, err := c.send(n.addr, r)
+		if err != nil {
+			return err
+		}
+		if err := c.holds(n.addr, answer, func() (properties.List, error) { return c.brokerConfig(n.addr) }); err != nil {
 			return err
 		}
 		c.done("update broker config success, %s\n", n.addr)
+		return nil
+	})
+}
+
+// holds looks at the configuration of a server that took the key and the value of -k and -v: Java's servers pass over unknown
+// keys and values that do not fit in silence. What ours note in the answer is passed on.
+func (c *Call) holds(addr string, answer *protocol.Command, read func() (properties.List, error)) error {
+	list, err := read()
+	if err != nil {
+		return err
+	}
+	key, value := c.text("k"), c.text("v")
+	var names []string
+	for _, e := range list {
+		if e.Key == key && !sameValue(e.Value, value) {
+			return fmt.Errorf("%s has not taken it: %s is %s", addr, key, e.Value)
+		}
+		names = append(names, e.Key)
+	}
+	if !slices.Contains(names, key) && !config.Hidden(key) {
+		hint := ""
+		if near := config.Nearest(key, names); near != "" {
+			hint = ", did you mean " + near + "?"
+		}
+		return fmt.Errorf("%s does not know the key %s%s", addr, key, hint)
+	}
+	if note := answer.Remark.V; note != "" {
+		c.note("%s: %s", addr, note)
 	}
 	return nil
+}
+
+// sameValue tells whether a value that is shown is the one that was set: 08 is shown as 8, TRUE as true.
+func sameValue(shown, set string) bool {
+	if strings.EqualFold(shown, strings.TrimSpace(set)) {
+		return true
+	}
+	a, errA := strconv.ParseFloat(shown, 64)
+	b, errB := strconv.ParseFloat(set, 64)
+	return errA == nil && errB == nil && a == b
 }
 
 func (c *Call) brokerConfig(addr string) (properties.List, error) {
@@ -104,17 +146,14 @@ func (c *Call) onEachOfCluster(indent string, do func(addr string) error) error 
 	if err != nil {
 		return err
 	}
-	for _, w := range byMaster(list) {
+	return each(c, byMaster(list), func(w withMaster) error {
 		if w.master == "" {
 			c.printf("%s============Master: %s============\n", indent, w.addr)
 		} else {
 			c.printf("%s============My Master: %s=====Slave: %s============\n", indent, w.master, w.addr)
 		}
-		if err := do(w.addr); err != nil {
-			return err
-		}
-	}
-	return nil
+		return do(w.addr)
+	})
 }
 
 func getBrokerConfig(c *Call) error {
@@ -150,7 +189,7 @@ func brokerStatus(c *Call) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range list {
+	return each(c, list, func(n node) error {
 		info, err := c.runtimeInfo(n.addr)
 		if err != nil {
 			return err
@@ -170,8 +209,8 @@ func brokerStatus(c *Call) error {
 			o = append(o, member{e.Key, e.Value})
 		}
 		c.add("brokers", o)
-	}
-	return nil
+		return nil
+	})
 }
 
 func brokerConsumeStats(c *Call) error {
@@ -234,11 +273,12 @@ func (c *Call) cleaning(code int32) error {
 			return err
 		}
 	}
-	for _, n := range list {
-		if _, err := c.send(n.addr, ask(code, nil)); err != nil {
-			c.printf("false\n")
-			return err
-		}
+	if err := each(c, list, func(n node) error {
+		_, err := c.send(n.addr, ask(code, nil))
+		return err
+	}); err != nil {
+		c.printf("false\n")
+		return err
 	}
 	c.done("success\n")
 	return nil
@@ -327,7 +367,7 @@ func setCommitLogReadAheadMode(c *Call) error {
 	if mode != "0" && mode != "1" {
 		const wrong = "set the read mode error; 0 is default, 1 random read"
 		c.printf(wrong + "\n")
-		return errors.New(wrong)
+		return misuse(wrong)
 	}
 	r := ask(protocol.ReqSetCommitlogReadMode, nil)
 	r.fields = []string{"READ_AHEAD_MODE", mode}
@@ -353,11 +393,11 @@ func addBroker(c *Call) error {
 func removeBroker(c *Call) error {
 	parts := strings.Split(c.text("b"), ":")
 	if len(parts) != 3 {
-		return errors.New("option -b: want cluster:broker:id")
+		return misused("option -b: want cluster:broker:id")
 	}
 	id, err := strconv.ParseInt(parts[2], 10, 64)
 	if err != nil {
-		return fmt.Errorf("option -b: %q is no broker id", parts[2])
+		return misused("option -b: %q is no broker id", parts[2])
 	}
 	if id < 0 {
 		c.printf("brokerId can't be negative\n")

@@ -30,9 +30,11 @@ type Call struct {
 	namesrvs []string
 	timeout  time.Duration // of a request
 
-	mu     sync.Mutex // of what follows: calls run at the same time
-	failed bool
-	shown  int // length of the progress line on the terminal
+	mu     sync.Mutex       // of what follows: calls run at the same time
+	first  int              // place in namesrvs of the one that answered
+	silent map[string]error // servers that do not answer, while many requests are made; nil: all are asked each time
+	failed []error          // what was told of, each once
+	shown  int              // length of the progress line on the terminal
 }
 
 const defaultTimeout = 5 * time.Second
@@ -83,34 +85,6 @@ func (c *Call) own(short, long string) string {
 
 func (c *Call) close() { _ = c.client.Close() }
 
-// finish prints what is left to print and decides the exit code.
-func (c *Call) finish(err error) int {
-	c.clearProgress()
-	if flushErr := c.flush(); err == nil {
-		err = flushErr
-	}
-	switch {
-	case errors.Is(err, errUsage):
-		fmt.Fprintf(c.env.Stderr, "mqadmin %s: %v\n", c.cmd.Name, err)
-		return exitUsage
-	case err != nil:
-		c.fail(err)
-	}
-	if c.failed {
-		return exitFailed
-	}
-	return exitOK
-}
-
-// fail reports an error and goes on; the exit code will be 1.
-func (c *Call) fail(err error) {
-	c.clearProgress()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failed = true
-	fmt.Fprintf(c.env.Stderr, "mqadmin %s: %v\n", c.cmd.Name, err)
-}
-
 // text is the value of an option without blanks around it.
 func (c *Call) text(name string) string { return strings.TrimSpace(c.Get(name)) }
 
@@ -131,7 +105,7 @@ func (c *Call) integer(name string, bits int, def int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(c.text(name), 10, bits)
 	if err != nil {
-		return 0, fmt.Errorf("option -%s: %q is not a number that fits", name, c.text(name))
+		return 0, misused("option -%s: %q is not a number that fits", name, c.text(name))
 	}
 	return n, nil
 }
@@ -185,11 +159,20 @@ func (c *Call) exchange(addr string, r request) (*protocol.Command, error) {
 	if addr == "" {
 		return nil, errors.New("no address")
 	}
+	c.mu.Lock()
+	err := c.silent[addr]
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
 	defer cancel()
 	answer, err := c.client.Call(ctx, addr, r.command())
 	if errors.Is(err, context.DeadlineExceeded) && c.ctx.Err() == nil {
 		err = fmt.Errorf("%s does not answer request %d within %v", addr, r.code, c.timeout)
+	}
+	if err != nil && answer == nil {
+		c.notAnswered(addr, err)
 	}
 	if c.env.Trace != nil {
 		c.mu.Lock()
@@ -207,21 +190,39 @@ func (c *Call) exchange(addr string, r request) (*protocol.Command, error) {
 	return answer, err
 }
 
-// namesrv sends a request to one of the name servers, the first one that answers.
+func (c *Call) notAnswered(addr string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silent != nil && c.silent[addr] == nil {
+		c.silent[addr] = err
+	}
+}
+
+// namesrv sends a request to one of the name servers: the one that answered before, or the next one that does.
 func (c *Call) namesrv(r request) (*protocol.Command, error) {
 	if len(c.namesrvs) == 0 {
 		return nil, errNoNamesrv
 	}
-	var errs []error
-	for _, addr := range c.namesrvs {
-		answer, err := c.exchange(addr, r)
+	var errs failures
+	c.mu.Lock()
+	first := c.first
+	c.mu.Unlock()
+	for i := range c.namesrvs {
+		at := (first + i) % len(c.namesrvs)
+		answer, err := c.exchange(c.namesrvs[at], r)
 		var refusal *Refusal
-		if err == nil || errors.As(err, &refusal) || c.ctx.Err() != nil {
+		if err == nil || errors.As(err, &refusal) {
+			c.mu.Lock()
+			c.first = at
+			c.mu.Unlock()
 			return answer, err
+		}
+		if c.ctx.Err() != nil {
+			return nil, err
 		}
 		errs = append(errs, err)
 	}
-	return nil, errors.Join(errs...)
+	return nil, errs.orNil()
 }
 
 var errNoNamesrv = errors.New("no name server: say which with -n, or set NAMESRV_ADDR")
@@ -231,12 +232,7 @@ func (c *Call) everyNamesrv(do func(addr string) error) error {
 	if len(c.namesrvs) == 0 {
 		return errNoNamesrv
 	}
-	for _, addr := range c.namesrvs {
-		if err := do(addr); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(c, c.namesrvs, do)
 }
 
 // fetch asks a broker for a JSON body.
@@ -345,12 +341,7 @@ func (c *Call) onEach(do func(n node) error) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range list {
-		if err := do(n); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(c, list, do)
 }
 
 // route asks where a topic is.
@@ -388,8 +379,17 @@ func answered(err error, codes ...int32) bool {
 // maxAtOnce bounds the requests under way at the same time.
 const maxAtOnce = 16
 
-// concurrently calls do for 0 … n-1, several at a time, and shows the progress on a terminal.
+// concurrently calls do for 0 … n-1, several at a time, and shows the progress on a terminal. A server that does not answer
+// is not waited for again: with thousands of topics that would take hours.
 func (c *Call) concurrently(what string, n int, do func(i int)) {
+	c.mu.Lock()
+	c.silent = map[string]error{}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.silent = nil
+		c.mu.Unlock()
+	}()
 	var running sync.WaitGroup
 	turns := make(chan struct{}, maxAtOnce)
 	for i := range n {

@@ -198,7 +198,7 @@ func TestCharset(t *testing.T) {
 		105: "\n" + `{"brokerDatas":[{"brokerAddrs":{"0":"10.0.0.1:10911"},"brokerName":"a","cluster":"C"}],"queueDatas":[]}`,
 		106: oneBroker, 12: "\n" + record("T", "ID"), 300: "\n" + `{"groupList":[]}`,
 	}
-	for charset, want := range map[string]int{"utf-8": exitOK, "ISO-8859-1": exitOK, "GBK": exitFailed} {
+	for charset, want := range map[string]int{"utf-8": exitOK, "ISO-8859-1": exitOK, "GBK": exitUsage} {
 		if code, stdout, stderr := runIn(t, answers.server(t), "queryMsgById", "-t", "T", "-i", "ID", "-f", charset); code != want ||
 			want == exitOK && !strings.Contains(stdout, "Message Body:        x") {
 			t.Errorf("%s: exit %d %s\n%s", charset, code, stderr, stdout)

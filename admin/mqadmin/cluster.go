@@ -123,7 +123,7 @@ func (c *Call) sendingOptions() (amount, size int64, err error) {
 		return 0, 0, err
 	}
 	if amount < 2 || size < 1 || size > 64<<20 {
-		return 0, 0, fmt.Errorf("-a must be at least 2 (the first message does not count), -s from 1 to %d", 64<<20)
+		return 0, 0, misused("-a must be at least 2 (the first message does not count), -s from 1 to %d", 64<<20)
 	}
 	return amount, size, nil
 }
@@ -254,6 +254,7 @@ func (c *Call) statistics(addr, name, key string) protocol.BrokerStatsData {
 		StatsName: protocol.Some(name), StatsKey: protocol.Some(key),
 	}))
 	if err != nil {
+		c.failUnlessRefused(err)
 		return protocol.BrokerStatsData{}
 	}
 	return *data
@@ -322,6 +323,7 @@ func statsAll(c *Call) error {
 func (c *Call) traffic(topic string) topicTraffic {
 	route, err := c.route(topic)
 	if err != nil {
+		c.failUnlessRefused(err)
 		return topicTraffic{unknown: true}
 	}
 	var x topicTraffic
@@ -341,10 +343,13 @@ func (c *Call) traffic(topic string) topicTraffic {
 			d := c.statistics(n.addr, "GROUP_GET_NUMS", topic+"@"+name)
 			g.out += perSecond(d)
 			g.outSum += sumOfDay(d)
-			if stats, err := c.consumeStatsOf(n.addr, name, topic); err == nil {
-				for _, o := range stats.OffsetTable.All() {
-					g.waiting += o.BrokerOffset - o.ConsumerOffset
-				}
+			stats, err := c.consumeStatsOf(n.addr, name, topic)
+			if err != nil {
+				c.failUnlessRefused(err)
+				continue
+			}
+			for _, o := range stats.OffsetTable.All() {
+				g.waiting += o.BrokerOffset - o.ConsumerOffset
 			}
 		}
 		g.waiting = max(g.waiting, 0)
@@ -402,18 +407,22 @@ func deleteKvConfig(c *Call) error {
 
 // writePerm takes the write permission of a broker away, or gives it back, with each name server.
 func (c *Call) writePerm(code int32, h protocol.Header, field, verb string) error {
-	broker := c.text("b")
-	return c.everyNamesrv(func(addr string) error {
+	broker, found := c.text("b"), false
+	failed := c.everyNamesrv(func(addr string) error {
 		answer, err := c.exchange(addr, ask(code, h))
 		if err != nil {
 			c.printf("%s write perm of broker[%s] in name server[%s] Failed\n", verb, broker, addr)
-			c.fail(err)
-			return nil
+			return err
 		}
 		topics, _ := answer.Fields.Get(field)
+		found = found || topics != "0"
 		c.done("%s write perm of broker[%s] in name server[%s] OK, %s\n", verb, broker, addr, topics)
 		return nil
 	})
+	if failed == nil && !found {
+		return fmt.Errorf("no name server knows a topic of broker %s", broker)
+	}
+	return failed
 }
 
 func wipeWritePerm(c *Call) error {
@@ -432,11 +441,7 @@ func getNamesrvConfig(c *Call) error {
 
 // showConfig prints what a name server or controller answers to the question for its configuration.
 func (c *Call) showConfig(addr string, code int32) error {
-	answer, err := c.exchange(addr, ask(code, nil))
-	if err != nil {
-		return err
-	}
-	config, err := properties.Parse(latin1(answer.Body))
+	config, err := c.configOf(addr, code)
 	if err != nil {
 		return err
 	}
@@ -445,15 +450,34 @@ func (c *Call) showConfig(addr string, code int32) error {
 	return nil
 }
 
+func (c *Call) configOf(addr string, code int32) (properties.List, error) {
+	answer, err := c.exchange(addr, ask(code, nil))
+	if err != nil {
+		return nil, err
+	}
+	return properties.Parse(latin1(answer.Body))
+}
+
 func updateNamesrvConfig(c *Call) error {
-	r := ask(protocol.ReqUpdateNamesrvConfig, nil)
-	r.body = c.text("k") + "=" + c.text("v") + "\n"
-	if err := c.everyNamesrv(func(addr string) error {
-		_, err := c.exchange(addr, r)
-		return err
-	}); err != nil {
+	if len(c.namesrvs) == 0 {
+		return errNoNamesrv
+	}
+	if err := c.updateConfigs(c.namesrvs, protocol.ReqUpdateNamesrvConfig, protocol.ReqGetNamesrvConfig); err != nil {
 		return err
 	}
 	c.done("update name server config success!%s\n%s : %s\n", listText(c.namesrvs), c.text("k"), c.text("v"))
 	return nil
+}
+
+// updateConfigs sets the key of -k at name servers or controllers, and asks them whether they have it.
+func (c *Call) updateConfigs(addrs []string, update, get int32) error {
+	r := ask(update, nil)
+	r.body = c.text("k") + "=" + c.text("v") + "\n"
+	return each(c, addrs, func(addr string) error {
+		answer, err := c.exchange(addr, r)
+		if err != nil {
+			return err
+		}
+		return c.holds(addr, answer, func() (properties.List, error) { return c.configOf(addr, get) })
+	})
 }

@@ -147,12 +147,17 @@ func TestWithoutServers(t *testing.T) {
 		{"topicRoute -t T --timeout x", exitUsage, "", "--timeout x"},
 		{"updateBrokerConfig -k a -v b", exitUsage, "usage: mqadmin updateBrokerConfig", "not enough"},
 		{"updateTopic -b 127.0.0.1:1 -t T -p 9", exitFailed, "", "CODE: 16  DESC: topicPermission value: 9 is invalid."},
-		{"updateTopic -b 127.0.0.1:1 -t T -r x", exitFailed, "", `"x" is not a number`},
+		{"updateTopic -b 127.0.0.1:1 -t T -r x", exitUsage, "", `"x" is not a number`},
 		{"brokerStatus -b 127.0.0.1:1", exitFailed, "", "connect to 127.0.0.1:1"},
 		{"exportMetadataInRocksDB -p /nowhere -t topics", exitFailed, "RocksDB path is invalid.", "/nowhere"},
 		{"dumpCompactionLog -f /nowhere/file", exitFailed, "", "file /nowhere/file not exist."},
+		{"consumeProgress -g G", exitUsage, "", "did you mean consumerProgress?"},
+		{"topicl", exitUsage, "", "did you mean topicList?"},
+		{"wait T", exitUsage, "", `what is "T" for?`},
+		{"config diff a b", exitUsage, "", `what is "a" for?`},
+		{"queryMsgByKey -t T -k K -b yesterday", exitUsage, "", `"yesterday" is no time`},
 		{"completion bash", exitOK, "complete -o default -F _mqadmin mqadmin rocketmq", ""},
-		{"completion ksh", exitFailed, "", "bash, fish, zsh"},
+		{"completion ksh", exitUsage, "", "bash, fish, zsh"},
 	} {
 		code, stdout, stderr := runIn(t, Env{}, strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {

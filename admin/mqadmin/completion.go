@@ -52,7 +52,7 @@ complete -c mqadmin -f -a '(set -l w (commandline -opc) (commandline -ct); $w[1]
 func completion(c *Call) error {
 	shells := slices.Sorted(maps.Keys(completionScripts))
 	if len(c.Args) != 1 || completionScripts[c.Args[0]] == "" {
-		return fmt.Errorf("want one of %s", strings.Join(shells, ", "))
+		return misused("want one of %s", strings.Join(shells, ", "))
 	}
 	c.printf("%s", completionScripts[c.Args[0]])
 	return nil

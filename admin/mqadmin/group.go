@@ -92,7 +92,7 @@ func updateSubGroup(c *Call) error {
 	if text := c.text("p"); text != "" {
 		g.GroupRetryPolicy = protocol.GroupRetryPolicy{}
 		if err := fastjson.Unmarshal([]byte(text), &g.GroupRetryPolicy); err != nil {
-			return fmt.Errorf("option -p: %w", err)
+			return misused("option -p: %v", err)
 		}
 		if g.GroupRetryPolicy.Type == "" {
 			g.GroupRetryPolicy.Type = protocol.RetryPolicyCustomized
@@ -145,7 +145,7 @@ func updateSubGroupList(c *Call) error {
 func setConsumeMode(c *Call) error {
 	mode := protocol.MessageRequestMode(c.text("m"))
 	if !slices.Contains(mode.EnumNames(), string(mode)) {
-		return fmt.Errorf("option -m: %q is neither PULL nor POP", mode)
+		return misused("option -m: %q is neither PULL nor POP", mode)
 	}
 	share, err := c.int32("q", 0)
 	if err != nil {
@@ -339,31 +339,33 @@ func producer(c *Call) error {
 	return nil
 }
 
-// consumeStats are the offsets of a group on the brokers of a cluster ("": of all), of one topic or of all.
+// consumeStats are the offsets of a group on the brokers of a cluster ("": of all), of one topic or of all; those of the
+// brokers that answer also when others fail.
 func (c *Call) consumeStats(group, topic, cluster string) (map[protocol.MessageQueue]*protocol.OffsetWrapper, float64, error) {
 	route, err := c.groupRoute(group)
 	if err != nil {
 		return nil, 0, err
 	}
 	offsets, tps := map[protocol.MessageQueue]*protocol.OffsetWrapper{}, 0.0
-	for _, n := range brokersOf(route) {
+	failed := each(c, brokersOf(route), func(n node) error {
 		if cluster != "" && n.cluster != cluster {
-			continue
+			return nil
 		}
 		stats, err := c.consumeStatsOf(n.addr, group, topic)
 		if err != nil {
-			return nil, 0, err
+			return err
 		}
 		for q, o := range stats.OffsetTable.All() {
 			offsets[q] = o
 		}
 		tps += stats.ConsumeTps
-	}
-	if len(offsets) == 0 {
-		return nil, 0, refuse(protocol.RespConsumerNotOnline,
+		return nil
+	})
+	if failed == nil && len(offsets) == 0 {
+		failed = refuse(protocol.RespConsumerNotOnline,
 			"Not found the consumer group consume stats, because return offset table is empty, maybe the consumer not consume any message")
 	}
-	return offsets, tps, nil
+	return offsets, tps, failed
 }
 
 func (c *Call) consumeStatsOf(addr, group, topic string) (*protocol.ConsumeStats, error) {
@@ -382,15 +384,16 @@ func consumerProgress(c *Call) error {
 }
 
 func (c *Call) progressOfGroup(group string) error {
-	offsets, tps, err := c.consumeStats(group, c.text("t"), c.text("c"))
-	if err != nil {
-		return err
+	offsets, tps, failed := c.consumeStats(group, c.text("t"), c.text("c"))
+	if len(offsets) == 0 {
+		return failed
 	}
 	titles := []string{"#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset", "#Client IP", "#Diff", "#Inflight", "#LastTime"}
 	head := "%-64v  %-32v  %-4v  %-20v  %-20v  %-20v %-20v %-20v%v\n"
 	row := "%-64v  %-32v  %-4v  %-20v  %-20v  %-20v %-20v %-20v %v\n"
 	var owners map[protocol.MessageQueue]string
 	if c.bool("s") {
+		var err error
 		if owners, err = c.queueOwners(group); err != nil {
 			return err
 		}
@@ -425,7 +428,7 @@ func (c *Call) progressOfGroup(group string) error {
 	c.field("consumeTps", "Consume TPS: %.2f\n", tps)
 	c.field("consumeDiffTotal", "Consume Diff Total: %d\n", diffs)
 	c.field("consumeInflightTotal", "Consume Inflight Total: %d\n", inflights)
-	return nil
+	return failed
 }
 
 // queueOwners asks the members of a group which queues are theirs: queue → IP.
@@ -480,16 +483,17 @@ func (c *Call) progressOfAll() error {
 	return c.ctx.Err()
 }
 
-// groupSummary never fails: what cannot be learned stays empty, as in Java.
+// groupSummary leaves empty what brokers do not know, as Java does, and reports those that do not answer.
 func (c *Call) groupSummary(group string) *groupProgress {
 	r := &groupProgress{group: group, version: "OFFLINE"}
-	if offsets, tps, err := c.consumeStats(group, "", c.text("c")); err == nil {
-		r.tps = int64(tps)
-		for _, o := range offsets {
-			r.diff += o.BrokerOffset - o.ConsumerOffset
-		}
+	offsets, tps, err := c.consumeStats(group, "", c.text("c"))
+	c.failUnlessRefused(err)
+	r.tps = int64(tps)
+	for _, o := range offsets {
+		r.diff += o.BrokerOffset - o.ConsumerOffset
 	}
 	m, err := c.membersAnywhere(group, "")
+	c.failUnlessRefused(err)
 	if err != nil || len(m.ConnectionSet) == 0 {
 		return r
 	}

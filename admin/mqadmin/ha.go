@@ -104,22 +104,13 @@ func getControllerMetaData(c *Call) error {
 }
 
 func getControllerConfig(c *Call) error {
-	for _, addr := range split(c.text("a")) {
-		if err := c.showConfig(addr, protocol.ReqGetControllerConfig); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(c, split(c.text("a")), func(addr string) error { return c.showConfig(addr, protocol.ReqGetControllerConfig) })
 }
 
 func updateControllerConfig(c *Call) error {
-	r := ask(protocol.ReqUpdateControllerConfig, nil)
-	r.body = c.text("k") + "=" + c.text("v") + "\n"
 	addrs := split(c.text("a"))
-	for _, addr := range addrs {
-		if _, err := c.exchange(addr, r); err != nil {
-			return err
-		}
+	if err := c.updateConfigs(addrs, protocol.ReqUpdateControllerConfig, protocol.ReqGetControllerConfig); err != nil {
+		return err
 	}
 	c.done("update controller config success!%s\n%s : %s\n", listText(addrs), c.text("k"), c.text("v"))
 	return nil
@@ -267,7 +258,7 @@ func electMaster(c *Call) error {
 func cleanBrokerMetadata(c *Call) error {
 	for _, id := range strings.FieldsFunc(c.text("b"), func(r rune) bool { return r == ';' }) {
 		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
-			return errors.New("please set the option <brokerControllerIdsToClean> according to the format: ids separated by semicolons")
+			return misused("please set the option <brokerControllerIdsToClean> according to the format: ids separated by semicolons")
 		}
 	}
 	if !c.Has("l") && c.text("c") == "" {

@@ -116,7 +116,7 @@ func (c *Call) timeOption(name string, def int64) (int64, error) {
 	}
 	t, err := time.ParseInLocation("2006-01-02#15:04:05.000", normal, c.env.Location)
 	if err != nil {
-		return 0, fmt.Errorf("option -%s: %q is no time: want milliseconds or yyyy-MM-dd#HH:mm:ss:SSS", name, text)
+		return 0, misused("option -%s: %q is no time: want milliseconds or yyyy-MM-dd#HH:mm:ss:SSS", name, text)
 	}
 	return t.UnixMilli(), nil
 }

@@ -26,16 +26,30 @@ const (
 	consumePassively = "CONSUME_PASSIVELY"
 )
 
-// query asks all brokers of a topic for messages with a key.
+// query asks all brokers of a topic for messages with a key. What some of them have is told although others fail.
 func (c *Call) query(topic, key string, unique bool, from, to int64, most int32) ([]*received, error) {
+	list, failed := c.search(topic, key, unique, from, to, most)
+	switch {
+	case len(list) == 0 && failed == nil:
+		return nil, refuse(noMessage, "query message by key finished, but no message.")
+	case len(list) == 0:
+		return nil, failed
+	case failed != nil:
+		c.fail(failed)
+	}
+	return list, nil
+}
+
+// search returns the messages that those brokers of a topic have that answer, and what the others failed with.
+func (c *Call) search(topic, key string, unique bool, from, to int64, most int32) ([]*received, error) {
 	route, err := c.route(topic)
 	if err != nil {
 		return nil, err
 	}
 	var all []*received
-	for _, n := range brokersOf(route) {
+	failed := each(c, brokersOf(route), func(n node) error {
 		if c.Has("c") && c.cmd.hasClusterFilter() && n.cluster != c.text("c") {
-			continue
+			return nil
 		}
 		r := ask(protocol.ReqQueryMessage, &protocol.QueryMessageRequestHeader{
 			Topic: protocol.Some(topic), Key: protocol.Some(key), MaxNum: protocol.Some(most),
@@ -44,25 +58,23 @@ func (c *Call) query(topic, key string, unique bool, from, to int64, most int32)
 		r.fields = []string{uniqueKeyQuery, strconv.FormatBool(unique)}
 		answer, err := c.send(n.addr, r)
 		if answered(err, protocol.RespQueryNotFound) {
-			continue
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		list, err := parseRecords(answer.Body, n.name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, m := range list {
 			if unique && m.id() == key || !unique && slices.Contains(m.keys(), key) {
 				all = append(all, m)
 			}
 		}
-	}
-	if len(all) == 0 {
-		return nil, refuse(noMessage, "query message by key finished, but no message.")
-	}
-	return all, nil
+		return nil
+	})
+	return all, failed
 }
 
 // hasClusterFilter tells whether -c of a sub-command is a cluster.
@@ -309,9 +321,6 @@ func (c *Call) track(m *received, group string, info *protocol.ClusterInfo) trac
 // consumed tells whether a group has gone past a message.
 func (c *Call) consumed(m *received, group string, info *protocol.ClusterInfo) (bool, error) {
 	offsets, _, err := c.consumeStats(group, string(m.Topic), "")
-	if err != nil {
-		return false, err
-	}
 	for q, o := range offsets {
 		if q.Topic != string(m.Topic) || q.QueueID != m.QueueID {
 			continue
@@ -324,7 +333,7 @@ func (c *Call) consumed(m *received, group string, info *protocol.ClusterInfo) (
 			return true, nil
 		}
 	}
-	return false, nil
+	return false, err
 }
 
 func consumedKind(m *received, members *protocol.ConsumerConnection) string {

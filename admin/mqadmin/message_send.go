@@ -130,7 +130,7 @@ func (s *sender) queues(topic string) ([]place, error) {
 func sendMessage(c *Call) error {
 	if c.Has("i") && !c.Has("b") {
 		c.printf("Broker name must be set if the queue is chosen!")
-		return errors.New("-i needs -b")
+		return misused("-i needs -b")
 	}
 	s := c.sender()
 	queues, err := s.queues(c.text("t"))
@@ -176,7 +176,7 @@ func sendMsgStatus(c *Call) error {
 		return err
 	}
 	if size < 1 || size > 64<<20 {
-		return fmt.Errorf("-s must be from 1 to %d", 64<<20)
+		return misused("-s must be from 1 to %d", 64<<20)
 	}
 	broker := c.text("b")
 	s := c.sender()

@@ -182,7 +182,7 @@ var charsets = map[string]bool{
 func (c *Call) charset(option string) (string, error) {
 	name := strings.ToUpper(c.text(option))
 	if _, ok := charsets[name]; !ok {
-		return "", fmt.Errorf("option -%s: bodies can be shown in UTF-8, ISO-8859-1 and US-ASCII, not in %s", option, c.text(option))
+		return "", misused("option -%s: bodies can be shown in UTF-8, ISO-8859-1 and US-ASCII, not in %s", option, c.text(option))
 	}
 	return name, nil
 }

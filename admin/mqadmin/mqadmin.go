@@ -17,7 +17,6 @@ package mqadmin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,6 +26,7 @@ import (
 
 	"rocketmq-go/admin/client"
 	cli "rocketmq-go/admin/commonscli"
+	"rocketmq-go/config"
 )
 
 // Exit codes.
@@ -45,6 +45,7 @@ type Command struct {
 	Run     func(*Call) error
 	Only4   bool // Java's tool has it in 4.9 only
 	Own     bool // Java's tool does not have it
+	Words   int  // that one of ours takes beside its options; Java's pass over them
 }
 
 // Env is what the tool may touch of the process. Only Stdout and Stderr are required.
@@ -169,11 +170,20 @@ func run(ctx context.Context, e Env, cmd *Command, args []string) int {
 		return exitUsage
 	}
 	defer c.close()
-	err = cmd.Run(c)
-	if errors.Is(err, errUsage) {
-		fmt.Fprint(e.Stdout, usage)
+	if err = cmd.tooMany(c.Args); err == nil {
+		err = cmd.Run(c)
+	}
+	if err == errUsage && !c.document() { // a misuse says itself what is wrong
+		c.printf("%s", usage)
 	}
 	return c.finish(err)
+}
+
+func (cmd *Command) tooMany(words []string) error {
+	if cmd.Own && len(words) > cmd.Words {
+		return misused("what is %q for? mqadmin help %s", words[cmd.Words], cmd.Name)
+	}
+	return nil
 }
 
 // wantsHelp is more generous than Java, which wants the required options first.
@@ -260,48 +270,25 @@ func list(w io.Writer, all []Command) {
 	section(func(c *Command) bool { return c.Only4 })
 }
 
-// nearest hints at a name that begins the same way.
+// nearest hints at the name that resembles it most, or begins with it.
 func nearest(all []Command, name string) string {
-	for n := len(name); n >= 3; n-- {
-		for i := range all {
-			if c := &all[i]; len(c.Name) >= n && strings.EqualFold(c.Name[:n], name[:n]) {
-				return fmt.Sprintf(", did you mean %s?", c.Name)
-			}
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	near := config.Nearest(name, names)
+	for _, n := range names {
+		if near == "" && len(n) > len(name) && strings.EqualFold(n[:len(name)], name) {
+			near = n
 		}
 	}
-	return ""
-}
-
-// errUsage says that the options given are not enough: the usage text is printed.
-var errUsage = errors.New("the options given are not enough")
-
-// Refusal is an answer that is no success, printed as Java prints its exceptions.
-type Refusal struct {
-	Code   int32
-	Remark string
-	Addr   string // of a broker; "" for name servers and for what the tool itself refuses
-}
-
-func (r *Refusal) Error() string {
-	text := fmt.Sprintf("CODE: %d  DESC: %s", r.Code, r.Remark)
-	if r.Addr != "" {
-		text += " BROKER: " + r.Addr
+	if near == "" {
+		return ""
 	}
-	return text
-}
-
-func refuse(code int32, format string, args ...any) error {
-	return &Refusal{Code: code, Remark: fmt.Sprintf(format, args...)}
+	return fmt.Sprintf(", did you mean %s?", near)
 }
 
 func newClient(e Env, o client.Options) *client.Client {
 	o.Dial = e.Dial
 	return client.New(o)
 }
-
-// javaError has the words of Java's tool, which scripts may look for.
-type javaError string
-
-func (e javaError) Error() string { return string(e) }
-
-func inJava(format string, args ...any) error { return javaError(fmt.Sprintf(format, args...)) }

@@ -51,13 +51,13 @@ func ownCommands() []Command {
 			},
 		},
 		{
-			Name: "message trace", About: "Tell where a message is and what became of it: message trace ID", Own: true, Run: messageTrace,
+			Name: "message trace", About: "Tell where a message is and what became of it: message trace ID", Own: true, Run: messageTrace, Words: 1,
 			Options: []cli.Option{
 				cli.Arg("t", "topic", "topic name; without it all topics are searched"),
 				cli.Arg("", "trace-topic", "topic of traces; default "+traceTopic),
 			},
 		},
-		{Name: "completion", About: "Print a script for the shell: completion bash|zsh|fish", Own: true, Run: completion},
+		{Name: "completion", About: "Print a script for the shell: completion bash|zsh|fish", Own: true, Run: completion, Words: 1},
 	}
 }
 
@@ -68,7 +68,7 @@ func (c *Call) duration(name string, def time.Duration) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("--%s %s: want a duration such as 90s or 5m", name, text)
+		return 0, misused("--%s %s: want a duration such as 90s or 5m", name, text)
 	}
 	return d, nil
 }
@@ -225,11 +225,12 @@ func drain(c *Call) error {
 		return fmt.Errorf("no master of broker %s is registered", c.text("b"))
 	}
 	broker := masters(list)[i]
-	if err := wipeWritePerm(c); err != nil {
-		return err
-	}
 	d := &draining{c: c, broker: broker, quiet: quiet, ignore: c.names("ignore")}
-	if err := c.until(limit, d.noMessages, d.consumed); err != nil {
+	err = wipeWritePerm(c)
+	if err == nil {
+		err = c.until(limit, d.noMessages, d.consumed)
+	}
+	if err != nil {
 		if !c.Has("keep") {
 			c.ctx = context.WithoutCancel(c.ctx)
 			if addErr := addWritePerm(c); addErr != nil {

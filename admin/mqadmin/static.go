@@ -4,7 +4,6 @@
 package mqadmin
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -253,7 +252,7 @@ func updateStaticTopic(c *Call) error {
 		return err
 	}
 	if total < 1 || total > 1<<16 {
-		return errors.New("-qn must be from 1 to 65536")
+		return misused("-qn must be from 1 to 65536")
 	}
 	m, err := c.mappingOf(topic)
 	if err != nil {

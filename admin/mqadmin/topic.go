@@ -79,23 +79,19 @@ func updateTopic(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Has("b") {
-		if err := c.putTopic(list[0].addr, &t); err != nil {
+	if err := each(c, list, func(n node) error {
+		if err := c.putTopic(n.addr, &t); err != nil {
 			return err
 		}
-		if t.Order {
-			if err := c.orderOnBroker(list[0].addr, &t); err != nil {
-				return err
-			}
-		}
-	}
-	for _, n := range list {
-		if !c.Has("b") {
-			if err := c.putTopic(n.addr, &t); err != nil {
+		if t.Order && c.Has("b") {
+			if err := c.orderOnBroker(n.addr, &t); err != nil {
 				return err
 			}
 		}
 		c.done("create topic to %s success.\n", n.addr)
+		return nil
+	}); err != nil {
+		return err
 	}
 	if t.Order && !c.Has("b") {
 		if err := c.orderOnCluster(list, &t); err != nil {
@@ -118,10 +114,10 @@ func attributes(text string) (fastjson.Map[string, string], error) {
 			continue
 		case len(key) > 1 && key[0] == '+' && hasValue, len(key) > 1 && key[0] == '-' && !hasValue:
 		default:
-			return m, fmt.Errorf("attribute %q: want +name=value to set, -name to remove", word)
+			return m, misused("attribute %q: want +name=value to set, -name to remove", word)
 		}
 		if _, twice := m.Get(key); twice {
-			return m, fmt.Errorf("attribute %s is given twice", key)
+			return m, misused("attribute %s is given twice", key)
 		}
 		m.Set(key, value)
 	}
@@ -259,10 +255,8 @@ func deleteTopic(c *Call) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range masters(list) {
-		if err := c.deleteTopicOfBroker(n.addr, topic); err != nil {
-			return err
-		}
+	if err := each(c, masters(list), func(n node) error { return c.deleteTopicOfBroker(n.addr, topic) }); err != nil {
+		return err
 	}
 	c.done("delete topic [%s] from cluster [%s] success.\n", topic, cluster)
 	if err := c.deleteTopicOfNamesrv(topic, cluster); err != nil {
@@ -317,15 +311,15 @@ func updateTopicPerm(c *Call) error {
 }
 
 func (c *Call) permOn(list []node, route *protocol.TopicRouteData, topic string, perm int32) error {
-	for _, n := range list {
+	return each(c, list, func(n node) error {
 		i := slices.IndexFunc(route.QueueDatas, func(q protocol.QueueData) bool { return q.BrokerName == n.name })
 		if i < 0 {
-			continue
+			return nil
 		}
 		q := route.QueueDatas[i]
 		if q.Perm == perm {
 			c.done("new perm equals to the old one!\n")
-			continue
+			return nil
 		}
 		t := newTopic(topic)
 		t.ReadQueueNums, t.WriteQueueNums, t.Perm, t.TopicSysFlag = q.ReadQueueNums, q.WriteQueueNums, perm, q.TopicSysFlag
@@ -336,8 +330,8 @@ func (c *Call) permOn(list []node, route *protocol.TopicRouteData, topic string,
 		if c.Has("b") {
 			c.printf("%s.\n", topicText(&t))
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func topicRoute(c *Call) error {
@@ -383,9 +377,9 @@ func topicStatus(c *Call) error {
 	}
 	offsets := map[protocol.MessageQueue]*protocol.TopicOffset{}
 	tps := 0.0
-	for _, n := range brokersOf(route) {
+	failed := each(c, brokersOf(route), func(n node) error {
 		if c.Has("c") && n.cluster != c.text("c") {
-			continue
+			return nil
 		}
 		stats, err := c.topicStats(n.addr, topic)
 		if err != nil {
@@ -395,8 +389,9 @@ func topicStatus(c *Call) error {
 			offsets[q] = o
 		}
 		tps += stats.TopicPutTps
-	}
-	if len(offsets) == 0 {
+		return nil
+	})
+	if len(offsets) == 0 && failed == nil {
 		return inJava("Not found the topic stats info")
 	}
 	t := c.table("queues", "%-32v  %-4v  %-20v  %-20v    %v\n", "%-32v  %-4v  %-20v  %-20v    %v\n",
@@ -412,7 +407,7 @@ func topicStatus(c *Call) error {
 	c.printf("\n")
 	c.printf("Topic Put TPS: %s\n", double(tps))
 	c.set("topicPutTps", tps)
-	return nil
+	return failed
 }
 
 func (c *Call) topicStats(addr, topic string) (*protocol.TopicStatsTable, error) {
@@ -512,7 +507,8 @@ func (c *Call) topicsWithGroups() error {
 	c.concurrently("topics", len(list), func(i int) {
 		route, err := c.route(list[i])
 		if err != nil {
-			return // a topic that went meanwhile
+			c.failUnlessRefused(err) // a topic may have gone meanwhile
+			return
 		}
 		if names := clustersOf(info, route); len(names) > 0 {
 			clusters[i] = names[0]
@@ -532,17 +528,16 @@ func (c *Call) topicsWithGroups() error {
 	return c.ctx.Err()
 }
 
-// groupsOf are the groups that consume a topic, as one of its brokers knows them.
+// groupsOf are the groups that consume a topic, as the first of its brokers that answers knows them.
 func (c *Call) groupsOf(route *protocol.TopicRouteData, topic string) ([]string, error) {
-	brokers := brokersOf(route)
-	if len(brokers) == 0 {
-		return nil, nil
+	var err error
+	for _, n := range brokersOf(route) {
+		var list *protocol.GroupList
+		if list, err = fetch[protocol.GroupList](c, n.addr, ask(protocol.ReqQueryTopicConsumeByWho, &protocol.QueryTopicConsumeByWhoRequestHeader{
+			Topic: protocol.Some(topic),
+		})); err == nil {
+			return list.GroupList, nil
+		}
 	}
-	list, err := fetch[protocol.GroupList](c, brokers[0].addr, ask(protocol.ReqQueryTopicConsumeByWho, &protocol.QueryTopicConsumeByWhoRequestHeader{
-		Topic: protocol.Some(topic),
-	}))
-	if err != nil {
-		return nil, err
-	}
-	return list.GroupList, nil
+	return nil, err
 }

@@ -183,7 +183,7 @@ func (c *Call) addrOf(q protocol.MessageQueue) string {
 
 // messageTrace tells all that can be learned of a message: where it is, what became of it in each group, its traces.
 func messageTrace(c *Call) error {
-	if len(c.Args) != 1 {
+	if len(c.Args) == 0 {
 		return errUsage
 	}
 	id := c.Args[0]

@@ -6,6 +6,7 @@ package api
 import (
 	"errors"
 	"log/slog"
+	"strings"
 
 	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/config"
@@ -15,7 +16,7 @@ import (
 
 // The broker's own configuration and state:
 //
-//	25 UPDATE_BROKER_CONFIG     all of a request's keys or none; unknown ones are ignored
+//	25 UPDATE_BROKER_CONFIG     all of a request's keys or none; unknown ones are ignored, and named in the remark
 //	26 GET_BROKER_CONFIG        all keys, as text
 //	28 GET_BROKER_RUNTIME_INFO  a table of texts
 type configs struct {
@@ -23,9 +24,6 @@ type configs struct {
 	runtime func() map[string]string
 	log     *slog.Logger
 }
-
-// maxLogged is how many unknown keys of a request stand in the log.
-const maxLogged = 20
 
 func (c *configs) update(r *remoting.Request) (*protocol.Response, error) {
 	change, err := c.config.Update(r.Body)
@@ -36,12 +34,16 @@ func (c *configs) update(r *remoting.Request) (*protocol.Response, error) {
 	case err != nil:
 		return nil, protocol.Errorf(protocol.RespSystemError, "%s", err)
 	}
-	c.log.Info("configuration changed by a request", "client", r.Channel.RemoteAddr(), "keys", change.Keys,
-		"unknown", change.Ignored[:min(len(change.Ignored), maxLogged)], "unknownKeys", len(change.Ignored))
+	c.log.Info("configuration changed by a request", "client", r.Channel.RemoteAddr(), "keys", change.Keys)
+	answer := &protocol.Response{}
+	if change.Notes != nil {
+		c.log.Warn("configuration changed by a request", "client", r.Channel.RemoteAddr(), "notes", change.Notes, "unknownKeys", len(change.Ignored))
+		answer.Remark = protocol.Some(strings.Join(change.Notes, "; "))
+	}
 	if change.SaveErr != nil {
 		c.log.Error("configuration file not written; the new values hold until the next start", "error", change.SaveErr)
 	}
-	return &protocol.Response{}, nil
+	return answer, nil
 }
 
 func (c *configs) get(*remoting.Request) (*protocol.Response, error) {

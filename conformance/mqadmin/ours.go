@@ -180,7 +180,7 @@ func (o *output) comparable() *output {
 		c.parts["stderr"] = stderr
 		return c
 	}
-	if o.exit == "# exit 2" {
+	if o.exit == "# exit 2" && !slices.ContainsFunc(stderr, toolPrefix.MatchString) {
 		c.parts["stderr"] = stderr
 		return c
 	}
