@@ -53,7 +53,7 @@ func ownCommands() []Command {
 		{
 			Name: "message trace", About: "Tell where a message is and what became of it: message trace ID", Own: true, Run: messageTrace, Words: 1,
 			Options: []cli.Option{
-				cli.Arg("t", "topic", "topic name; without it all topics are searched"),
+				cli.Arg("t", "topic", "topic that it was sent to; without it all topics are searched"),
 				cli.Arg("", "trace-topic", "topic of traces; default "+traceTopic),
 			},
 		},

@@ -47,6 +47,7 @@ func (t tool) ok(stdout string, args ...string) string {
 
 // inCluster runs a test in virtual time with a cluster of its own.
 func inCluster(t *testing.T, do func(tool)) {
+	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		do(tool{t, rocketmqtest.Start(t, rocketmqtest.WithPipe(), rocketmqtest.WithDir(dir),
@@ -202,26 +203,6 @@ func TestConfigDiff(t *testing.T) {
 	x.ok("2 brokers have the same configuration", "config", "diff", "-b", a.BrokerAddr+","+a.BrokerAddr)
 	x.run(exitFailed, "", "only one broker", "config", "diff", "-c", "DefaultCluster")
 	x.run(exitUsage, "", "", "config", "diff")
-}
-
-func TestMessageTrace(t *testing.T) {
-	inCluster(t, func(t tool) {
-		t.ok("create", "updateTopic", "-c", "DefaultCluster", "-t", "T", "-r", "1", "-w", "1")
-		rows := strings.Fields(t.ok("SEND_OK", "sendMessage", "-t", "T", "-p", "x", "-k", "k", "-m", "true"))
-		id := rows[len(rows)-1]
-		t.group("G", "T", 1)
-		for _, args := range [][]string{{id}, {id, "-t", "T"}} {
-			out := t.ok("of topic T, tags null, keys k", append([]string{"message", "trace"}, args...)...)
-			for _, want := range []string{"CONSUMED", "Pub        CLIENT_INNER_PRODUCER", "queue 0, offset 0"} {
-				if !strings.Contains(out, want) {
-					t.Errorf("no %q in\n%s", want, out)
-				}
-			}
-		}
-		t.ok("Pub        CLIENT_INNER_PRODUCER", "queryMsgTraceById", "-i", id)
-		t.run(exitFailed, "", "CODE: 208", "message", "trace", strings.Repeat("0", len(id)))
-		t.run(exitUsage, "usage: mqadmin message trace", "", "message", "trace")
-	})
 }
 
 func TestSign(t *testing.T) {

@@ -5,13 +5,11 @@ package mqadmin
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"rocketmq-go/message"
 	"rocketmq-go/remoting/protocol"
 )
 
@@ -179,74 +177,4 @@ func (c *Call) addrOf(q protocol.MessageQueue) string {
 		return ""
 	}
 	return addrs[q.BrokerName]
-}
-
-// messageTrace tells all that can be learned of a message: where it is, what became of it in each group, its traces.
-func messageTrace(c *Call) error {
-	if len(c.Args) == 0 {
-		return errUsage
-	}
-	id := c.Args[0]
-	topic := c.text("t")
-	if topic == "" {
-		var err error
-		if topic, err = c.topicOf(id); err != nil {
-			return err
-		}
-	}
-	m, err := c.byID(topic, id)
-	if err != nil {
-		return err
-	}
-	c.printf("%s of topic %s, tags %s, keys %s\n", m.id(), m.Topic, orNull(m.properties[message.PropTags]), orNull(m.properties[message.PropKeys]))
-	c.printf("sent    %s by %v\n", c.time(m.BornTimestamp, withMillis), m.BornHost)
-	c.printf("stored  %s at %v, queue %d, offset %d, %d bytes, id %s\n\n", c.time(m.StoreTimestamp, withMillis), m.StoreHost, m.QueueID, m.QueueOffset, m.Size, m.offsetID())
-	c.set("message", m.document())
-	tracks, err := c.tracks(m)
-	if err != nil {
-		return err
-	}
-	t := c.table("tracks", "%-40v %-24v %v\n", "%-40v %-24v %v\n", "#Consumer Group", "#Track", "#Reason")
-	for _, x := range tracks {
-		t.add(x.group, x.kind, x.reason)
-	}
-	c.printf("\n")
-	traceIn := c.text("trace-topic")
-	if traceIn == "" {
-		traceIn = traceTopic
-	}
-	events, err := c.traces(traceIn, m.id(), 0, math.MaxInt64, mostTraces)
-	if answered(err, noMessage, protocol.RespTopicNotExist) {
-		c.printf("There is no trace of it in topic %s.\n", traceIn)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	c.printTraces(events)
-	return nil
-}
-
-// topicOf finds the topic of a message by its place, or by asking for its unique key in each topic.
-func (c *Call) topicOf(id string) (string, error) {
-	if host, _, err := message.ParseOffsetID(id); err == nil && c.isBroker(host.String()) {
-		if m, err := c.byOffsetID("", id); err == nil {
-			return string(m.Topic), nil
-		}
-	}
-	list, err := c.topics()
-	if err != nil {
-		return "", err
-	}
-	found := make([]bool, len(list))
-	c.concurrently("topics", len(list), func(i int) {
-		_, err := c.byUniqueKey(list[i], id)
-		found[i] = err == nil
-	})
-	for i, topic := range list {
-		if found[i] && !isRetryOrDLQ(topic) {
-			return topic, nil
-		}
-	}
-	return "", refuse(noMessage, "no topic has a message with the id %s", id)
 }
