@@ -172,14 +172,25 @@ func TestMidnight(t *testing.T) {
 		if r.PutAtMidnight != [2]int64{3, 7} || r.GetAtMidnight != [2]int64{30, 70} {
 			t.Errorf("put %v, get %v", r.PutAtMidnight, r.GetAtMidnight)
 		}
-		if put, got := table.Totals(); put != 7 || got != 70 {
-			t.Errorf("put %d, got %d", put, got)
-		}
-		table.TotalOfAll = true
-		if put, got := table.Totals(); put != 307 || got != 370 {
-			t.Errorf("of all: put %d, got %d", put, got)
-		}
 	})
+}
+
+func TestTotals(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		table := New(time.Now, isSystem, nil)
+		table.TotalOfAll = all
+		table.Put("T", Normal, 7, 1)
+		table.Get("G", "T", 70, 1)
+		table.Put("SYS", Normal, 300, 1)
+		table.Get("G", "SYS", 300, 1)
+		want := [2]int64{7, 70}
+		if all {
+			want = [2]int64{307, 370}
+		}
+		if put, got := table.Totals(); put != want[0] || got != want[1] {
+			t.Errorf("of all %v: put %d, got %d, expected %v", all, put, got, want)
+		}
+	}
 }
 
 func TestDurations(t *testing.T) {
