@@ -5,6 +5,10 @@ package broker
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
 
 	"rocketmq-go/broker/pop"
 	"rocketmq-go/config"
@@ -15,12 +19,27 @@ func (b *Broker) openPop() (err error) {
 	if b.timers == nil {
 		return nil
 	}
+	dir := b.values().Store.StorePathRootDir
 	b.pops, err = pop.New(pop.Options{
-		Dir: b.values().Store.StorePathRootDir, Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
+		Dir: dir, Saved: offsetsSaved(dir, b.values().Store.EnableLmq), Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
 		HasGroup: func(name string) bool { return b.groups.Find(name) != nil }, Settled: b.timers.Settled,
 		Rules: b.popRules, Polling: b.polling, Host: b.host, Now: b.o.Now, Log: b.log,
 	})
 	return err
+}
+
+// offsetsSaved is when the file of consumer offsets was written, the zero time if there is none.
+func offsetsSaved(dir string, lmq bool) time.Time {
+	names := []string{"consumerOffset.json", "lmqConsumerOffset.json"}
+	if lmq {
+		slices.Reverse(names)
+	}
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, "config", name)); err == nil {
+			return info.ModTime()
+		}
+	}
+	return time.Time{}
 }
 
 func (b *Broker) popRules() pop.Rules {

@@ -11,6 +11,7 @@ import (
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/group"
 	"rocketmq-go/broker/offset"
+	"rocketmq-go/broker/pop"
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/compat"
 	"rocketmq-go/compat/fastjson"
@@ -33,6 +34,7 @@ type groups struct {
 	broadcast *offset.Broadcast // nil in 4.9
 	consumers *client.Consumers
 	stats     *stats.Table
+	pop       *pop.Service // nil in 4.9
 	address   func(remoting.Channel) string
 }
 
@@ -76,6 +78,9 @@ func (g *groups) delete(r *remoting.Request) (*protocol.Response, error) {
 	if h.CleanOffset || h.RemoveOffset {
 		g.broadcast.Forget(func(_, group string) bool { return group == name })
 		g.offsets.RemoveGroup(name)
+		if g.pop != nil {
+			g.pop.GroupGone(name)
+		}
 	}
 	return &protocol.Response{}, onDisk(g.table.Sync)
 }

@@ -233,7 +233,7 @@ func New(s Services) *Table {
 func (s *Services) topics() *topics {
 	return &topics{
 		config: s.Config.Load, profile: s.Profile, table: s.Topics, offsets: s.Offsets, broadcast: s.Broadcast, store: s.Store,
-		stats: s.Stats, mappings: s.Mappings,
+		stats: s.Stats, mappings: s.Mappings, pop: s.Pop,
 	}
 }
 
@@ -244,7 +244,7 @@ func (s *Services) tools(access *access) []remoting.Route {
 	topics := s.topics()
 	groups := &groups{
 		config: values, profile: s.Profile, table: s.Groups, offsets: s.Offsets, broadcast: s.Broadcast, consumers: s.Consumers, stats: s.Stats,
-		address: address,
+		pop: s.Pop, address: address,
 	}
 	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}
 	queries := &queries{

@@ -10,6 +10,7 @@ import (
 
 	"rocketmq-go/broker/mapping"
 	"rocketmq-go/broker/offset"
+	"rocketmq-go/broker/pop"
 	"rocketmq-go/broker/stats"
 	"rocketmq-go/broker/topic"
 	"rocketmq-go/compat"
@@ -31,6 +32,7 @@ type topics struct {
 	broadcast *offset.Broadcast // nil in 4.9
 	store     Store
 	stats     *stats.Table
+	pop       *pop.Service   // nil in 4.9
 	mappings  *mapping.Table // nil in 4.9
 }
 
@@ -120,6 +122,9 @@ func (t *topics) delete(r *remoting.Request) (*protocol.Response, error) {
 			// 4.9 leaves the offsets.
 			t.broadcast.Forget(func(topic, _ string) bool { return topic == name })
 			t.offsets.RemoveTopic(name)
+		}
+		if t.pop != nil {
+			t.pop.TopicGone(name)
 		}
 		if t.mappings != nil {
 			t.mappings.Delete(name)

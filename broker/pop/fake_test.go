@@ -64,13 +64,7 @@ func (f *fakeStore) Raw(m *message.Message, done func(store.PutResult)) {
 		done(store.PutResult{Status: store.ServiceNotAvailable})
 		return
 	}
-	name := at(m.Topic, m.QueueID)
-	offset := f.begin[name] + int64(len(f.queues[name]))
-	phy := int64(len(f.records)) * recordSize
-	f.records = append(f.records, message.AppendRecord(nil, m, message.BodyCRC(m.Body), message.Position{
-		QueueOffset: offset, PhyOffset: phy, StoreTimestamp: time.Now().UnixMilli(),
-	}))
-	f.queues[name] = append(f.queues[name], phy)
+	offset, phy := f.append(m)
 	arrived, slow := f.arrived, f.slow
 	f.mu.Unlock()
 	tags, _ := message.Property(m.Properties, message.PropTags)
@@ -87,6 +81,17 @@ func (f *fakeStore) Raw(m *message.Message, done func(store.PutResult)) {
 		return
 	}
 	finish()
+}
+
+// append puts a record into log and queue.
+func (f *fakeStore) append(m *message.Message) (offset, phy int64) {
+	name := at(m.Topic, m.QueueID)
+	offset, phy = f.begin[name]+int64(len(f.queues[name])), int64(len(f.records))*recordSize
+	f.records = append(f.records, message.AppendRecord(nil, m, message.BodyCRC(m.Body), message.Position{
+		QueueOffset: offset, PhyOffset: phy, StoreTimestamp: time.Now().UnixMilli(),
+	}))
+	f.queues[name] = append(f.queues[name], phy)
+	return offset, phy
 }
 
 // Put delivers what asks for a time at the end of its second, as the timer wheel does.
@@ -107,7 +112,11 @@ func (f *fakeStore) Put(e *put.Entry, done func(store.PutResult)) error {
 	}
 	m.Body = append([]byte(nil), m.Body...)
 	slot := (due-1)/1000*1000 + 1000
+	e.Props.Set(message.PropRealTopic, m.Topic)
+	waits := m
+	waits.Topic, waits.QueueID, waits.Properties = put.TimerTopic, 0, e.Props.Append(nil, message.Java5)
 	f.mu.Lock()
+	f.append(&waits)
 	f.wheel = append(f.wheel, timed{slot, &m})
 	slow := f.slow
 	f.mu.Unlock()

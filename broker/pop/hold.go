@@ -194,6 +194,17 @@ func (h *Holder) Wake(topic, group string, queue int32) {
 	}
 }
 
+// wakeAll wakes all.
+func (h *Holder) wakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(h.deadlines) > 0 {
+		w := h.deadlines[0]
+		h.removeLocked(w)
+		h.wokenLocked(w)
+	}
+}
+
 // wakeLocked wakes the first of a list that matches the arrival; nil: whatever it waits for. Those whose connection is gone
 // are dropped.
 func (h *Holder) wakeLocked(p *place, queue int32, a *store.Arrival) {

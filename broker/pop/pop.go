@@ -83,6 +83,7 @@ type Options struct {
 	Rules   func() Rules
 	Polling func() Polling
 	Host    func() netip.AddrPort // the address that checkpoints are stored under
+	Saved   time.Time             // when the offsets were written that Offsets began with
 	Now     func() time.Time
 	Log     *slog.Logger
 }
@@ -96,7 +97,8 @@ type Service struct {
 	// Pops are held pops, Notices held questions for news.
 	Pops, Notices *Holder
 
-	next atomic.Uint32 // revive queue
+	next  atomic.Uint32 // revive queue
+	ready atomic.Bool   // offsets are right
 }
 
 // New makes the service; it loads what is popped in order.
@@ -178,6 +180,9 @@ func (s *Service) Ready(r *Request) bool {
 
 // any tells whether any of the queues that a pop reads is so.
 func (s *Service) any(t *protocol.TopicConfig, group string, queue int32, order bool, is func(topic string, queue int32) bool) bool {
+	if !s.ready.Load() {
+		return false
+	}
 	if queue != AnyQueue {
 		if is(t.TopicName, queue) {
 			return true

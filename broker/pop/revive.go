@@ -39,13 +39,17 @@ var reputAfter = [...]int64{
 // propFirstPop is the property that tells when a message was popped for the first time.
 const propFirstPop = "1ST_POP_TIME"
 
-// Revive gives again what nobody has acknowledged in time, until ctx ends. Only a master may run it. It may be called again
-// after it has returned.
+// Revive gives again what nobody has acknowledged in time, until ctx ends. Nobody pops before it has begun. Only a master may
+// run it. It may be called again after it has returned.
 func (s *Service) Revive(ctx context.Context) error {
 	rules := s.o.Rules()
 	if !s.dispatched(ctx, s.o.Store.MaxPhyOffset()) {
 		return nil
 	}
+	s.replay()
+	s.ready.Store(true)
+	s.Pops.wakeAll()
+	s.Notices.wakeAll()
 	topic := ReviveTopic(rules.Cluster)
 	g, ctx := errgroup.WithContext(ctx)
 	for queue := range s.reviveQueues() {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	expire topic=T queue=0 n=2                     the first messages are deleted
 //	progress group=G topic=T to=9                  sets an offset
 //	held group=G topic=T queue=-1, stored topic=T queue=0, forget topic=T
-//	kill, start                                    the service goes and comes
+//	kill old, start                                the service goes and comes; old: offsets are those of the last save
 //	set key=value                                  a rule
 //	fail topic=T / lose topic=T offset=1           puts fail; a record cannot be read
 //	stop-timers, start-timers
@@ -81,6 +82,8 @@ type story struct {
 	cancel  context.CancelFunc
 	done    chan error
 	handles map[string]*Ack // by body
+	saved   map[string]int64
+	savedAt time.Time
 
 	mu  sync.Mutex
 	log strings.Builder
@@ -90,7 +93,7 @@ type story struct {
 func (s *story) start() {
 	var err error
 	s.service, err = New(Options{
-		Dir: s.dir, Store: s.f, Put: s.f, Offsets: s.f, Topics: fakeTopics{s.f}, HasGroup: func(g string) bool { return g != "gone" },
+		Dir: s.dir, Saved: s.savedAt, Store: s.f, Put: s.f, Offsets: s.f, Topics: fakeTopics{s.f}, HasGroup: func(g string) bool { return g != "gone" },
 		Settled: s.f.Settled, Rules: s.rulesNow, Polling: s.pollingNow,
 		Host: func() netip.AddrPort { return brokerHost }, Log: slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{ReplaceAttr: dropTime})),
 	})
@@ -224,8 +227,13 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		got := strings.Join(s.got, "")
 		s.got = nil
 		return got
+	case "save":
+		s.locked(func() { s.saved, s.savedAt = maps.Clone(s.f.progress), time.Now() })
 	case "kill":
 		s.stop()
+		if d.HasArg("old") {
+			s.f.progress = maps.Clone(s.saved)
+		}
 	case "start":
 		s.start()
 	case "set":

@@ -91,6 +91,10 @@ func (s *Service) Pop(r *Request, done func(*Result)) {
 	if !r.Order {
 		t.res.ReviveQueue = s.reviveQueue(t.rules.ReviveQueues)
 	}
+	if !s.ready.Load() {
+		t.finish()
+		return
+	}
 	first := rand.IntN(100)
 	retryFirst := !r.Order && first < t.rules.RetryProbability
 	if retryFirst {
