@@ -31,7 +31,7 @@ for part in ${@:-java533 java497 compat mixed stores bytes replication admin aut
       run --namesrv-kind apache-5.3.3 --broker-kind ours --client go --cases $lean || failed=1 ;;
     stores) # Java's broker and ours over one store in turn, with messages under way
       build/conformance/harness jars 5.3.3 4.9.7
-      go test -tags java -run TestJavaContinues -timeout 15m ./broker/transaction ./broker/timer || failed=1 ;;
+      go test -tags java -run TestJavaContinues -timeout 15m ./broker/transaction ./broker/timer ./broker/pop || failed=1 ;;
     bytes) # the same requests to Java's brokers and ours: the same bytes in the commit logs
       build/conformance/harness bytes 5.3.3 4.9.7 || failed=1 ;;
     replication) # a master and a slave, one of them ours; Apache's brokers with our controller

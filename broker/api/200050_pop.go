@@ -45,7 +45,7 @@ const (
 	popLate = 500
 	// pollEarly is how long before its time a held request is answered, ms, so that the answer comes in time.
 	pollEarly = 50
-	// maxAgain is how often a held request is tried again at once, lest one that finds nothing where something is goes round.
+	// maxAgain is how often a request that is held is looked after, lest one that finds nothing where something is goes round.
 	maxAgain = 16
 	// initMax is the initMode of a group that begins with new messages.
 	initMax = 1
@@ -60,7 +60,7 @@ type popped struct {
 	responder remoting.Responder
 	request   pop.Request
 	waiter    *pop.Waiter
-	again     int
+	again     int // how often it was held
 }
 
 func (p *popper) handle(r *remoting.Request) {
@@ -239,16 +239,17 @@ func (o *popped) hold(res *pop.Result) {
 			Match: o.request.Match, Size: len(o.header.Exp.V), Channel: o.channel, Wake: o.wake,
 		}
 	}
+	request, look := o.request, o.again < maxAgain
+	o.again++
 	if !h.Hold(o.waiter) {
 		resp := o.answer(res)
 		resp.Code = protocol.RespPollingFull
 		o.responder.Respond(resp)
 		return
 	}
-	// What came while nobody waited woke nobody.
-	if o.again < maxAgain && o.p.service.Ready(&o.request) {
-		o.again++
-		h.Wake(o.request.Topic.TopicName, o.request.Group, o.request.Queue)
+	// From here on o belongs to whoever is woken. What came while nobody waited woke nobody.
+	if look && o.p.service.Ready(&request) {
+		h.Wake(request.Topic.TopicName, request.Group, request.Queue)
 	}
 }
 
