@@ -116,7 +116,7 @@ func (t *Table) Dispatch(r *remoting.Request) {
 // New makes the table.
 func New(s Services) *Table {
 	values := s.Config.Load
-	access := &access{config: values, tables: s.Users, known: map[int32]bool{}}
+	access := &access{config: values, tables: s.Users, known: map[int32]bool{protocol.ReqLitePullMessage: true}} // 4.9.7 checks it, although it does not serve it
 	if s.Plain != nil {
 		access.plain = s.Plain.Rules
 	}
@@ -154,7 +154,6 @@ func New(s Services) *Table {
 		raw(protocol.ReqSendMessageV2, static.send(send.handle)),
 		raw(protocol.ReqSendBatchMessage, static.send(send.handle)),
 		mainOnly(raw(protocol.ReqPullMessage, static.pull(pull.handle))),
-		mainOnly(raw(protocol.ReqLitePullMessage, static.pull(pull.handle))),
 		raw(protocol.ReqConsumerSendMsgBack, back.handle),
 		raw(protocol.ReqSendReplyMessage, replies.handle),
 		raw(protocol.ReqSendReplyMessageV2, replies.handle),
@@ -216,7 +215,7 @@ func New(s Services) *Table {
 		routes = append(routes, pooled(protocol.ReqUpdateAndCreateStaticTopic, s.master(static.update)))
 	}
 	if s.Profile.Release != compat.Release497 {
-		routes = append(routes, s.tools5()...)
+		routes = append(append(routes, mainOnly(raw(protocol.ReqLitePullMessage, static.pull(pull.handle)))), s.tools5()...)
 	}
 	if s.Profile.Release != compat.Release497 || values().Auth.KeepsUsers() {
 		routes = append(routes, s.userRoutes(access)...)
@@ -237,15 +236,21 @@ func (s *Services) topics() *topics {
 	}
 }
 
+func (s *Services) groups() *groups {
+	return &groups{
+		config: s.Config.Load, profile: s.Profile, table: s.Groups, offsets: s.Offsets, broadcast: s.Broadcast, consumers: s.Consumers,
+		stats: s.Stats, pop: s.Pop, address: s.address,
+	}
+}
+
+// address is where clients that use a connection see the broker.
+func (s *Services) address(ch remoting.Channel) string { return s.StoreHost(ch).String() }
+
 // tools are the routes of mqadmin, the console and the exporter.
 func (s *Services) tools(access *access) []remoting.Route {
 	values := s.Config.Load
-	address := func(ch remoting.Channel) string { return s.StoreHost(ch).String() }
 	topics := s.topics()
-	groups := &groups{
-		config: values, profile: s.Profile, table: s.Groups, offsets: s.Offsets, broadcast: s.Broadcast, consumers: s.Consumers, stats: s.Stats,
-		pop: s.Pop, address: address,
-	}
+	groups := s.groups()
 	configs := &configs{config: s.Config, runtime: s.Runtime, log: s.Log}
 	queries := &queries{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, consumers: s.Consumers, schedule: s.Schedule,
@@ -253,7 +258,7 @@ func (s *Services) tools(access *access) []remoting.Route {
 	}
 	progress := &progress{
 		config: values, profile: s.Profile, store: s.Store, topics: s.Topics, groups: s.Groups, offsets: s.Offsets,
-		consumers: s.Consumers, stats: s.Stats, address: address, now: s.Now,
+		consumers: s.Consumers, stats: s.Stats, address: s.address, now: s.Now,
 	}
 	cleaning := &cleaning{store: s.Store, topics: s.Topics, log: s.Log}
 	tools := &consumerTools{
@@ -262,21 +267,14 @@ func (s *Services) tools(access *access) []remoting.Route {
 	}
 	return []remoting.Route{
 		pooled(protocol.ReqUpdateAndCreateTopic, s.master(topics.update)),
-		pooled(protocol.ReqUpdateAndCreateTopicList, s.master(topics.updateList)),
 		pooled(protocol.ReqDeleteTopicInBroker, s.master(topics.delete)),
 		pooled(protocol.ReqGetAllTopicConfig, topics.all),
-		inline(protocol.ReqGetTopicConfig, topics.get),
 		inline(protocol.ReqGetSystemTopicListFromBroker, topics.system),
 
 		pooled(protocol.ReqUpdateAndCreateSubscriptiongroup, s.master(groups.update)),
-		pooled(protocol.ReqUpdateAndCreateSubscriptiongroupList, s.master(groups.updateList)),
 		pooled(protocol.ReqDeleteSubscriptiongroup, s.master(groups.delete)),
 		pooled(protocol.ReqGetAllSubscriptiongroupConfig, groups.all),
-		inline(protocol.ReqGetSubscriptiongroupConfig, groups.get),
-		inline(protocol.ReqUpdateAndGetGroupForbidden, groups.forbidden),
 		pooled(protocol.ReqQueryTopicConsumeByWho, groups.consumersOf),
-		pooled(protocol.ReqQueryTopicsByConsumer, groups.topicsOf),
-		inline(protocol.ReqQuerySubscriptionByConsumer, groups.subscription),
 
 		pooled(protocol.ReqUpdateBrokerConfig, configs.update),
 		pooled(protocol.ReqGetBrokerConfig, configs.get),
@@ -311,7 +309,16 @@ func (s *Services) tools(access *access) []remoting.Route {
 func (s *Services) tools5() []remoting.Route {
 	cold := &coldData{config: s.Config.Load, log: s.Log}
 	replication := &replication{service: s.Replication}
+	topics, groups := s.topics(), s.groups()
 	return []remoting.Route{
+		pooled(protocol.ReqUpdateAndCreateTopicList, s.master(topics.updateList)),
+		inline(protocol.ReqGetTopicConfig, topics.get),
+		pooled(protocol.ReqUpdateAndCreateSubscriptiongroupList, s.master(groups.updateList)),
+		inline(protocol.ReqGetSubscriptiongroupConfig, groups.get),
+		inline(protocol.ReqUpdateAndGetGroupForbidden, groups.forbidden),
+		pooled(protocol.ReqQueryTopicsByConsumer, groups.topicsOf),
+		inline(protocol.ReqQuerySubscriptionByConsumer, groups.subscription),
+
 		inline(protocol.ReqUpdateColdDataFlowCtrConfig, cold.update),
 		inline(protocol.ReqRemoveColdDataFlowCtrConfig, cold.remove),
 		inline(protocol.ReqGetColdDataFlowCtrInfo, cold.info),

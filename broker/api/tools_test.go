@@ -234,12 +234,12 @@ func TestFeaturesThatAreOff(t *testing.T) {
 	}
 }
 
-// Codes of 5.x are unknown to a broker that is like 4.9.
+// Codes of 5.x are unknown to a broker that is like 4.9: a broker of 4.9.7 was asked each code.
 func TestToolsOf49(t *testing.T) {
 	b := start(t, rocketmqtest.WithConfig("compatVersion", "4.9.7"))
 	for _, code := range []int32{
-		protocol.ReqGetColdDataFlowCtrInfo, protocol.ReqGetBrokerHaStatus, protocol.ReqAuthListUser, protocol.ReqQueryAssignment,
-		protocol.ReqSetMessageRequestMode,
+		18, 60, 61, 225, 343, 345, 351, 352, 353, 354, 355, 361, 370, 400, 401, 402, 513, 905, 906, 907, 908, 1007, 1008, 2001, 2002, 2003, 2004,
+		3001, 3002, 3003, 3004, 3005, 3006, 3007, 3008, 3009, 3010, 200050, 200051, 200052, 200053, 200054, 200055, 200056, 200151,
 	} {
 		if answer := b.call(code, nil); answer.Code != protocol.RespRequestCodeNotSupported {
 			t.Errorf("%d: code %d", code, answer.Code)
