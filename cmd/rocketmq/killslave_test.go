@@ -93,6 +93,7 @@ func TestSlaveKilledWhileItCopiesTables(t *testing.T) {
 	const rounds, each = 5, 40
 	whole := 0 // rounds of which the files told the last time
 	for round := 1; round <= rounds; round++ {
+		_ = r.slave.end(syscall.SIGKILL) // so that it knows all topics of a round, or none
 		for i := range each {
 			name := fmt.Sprintf("n%d-%d", round, i)
 			r.call(r.master, protocol.ReqUpdateAndCreateTopic, "", "topic="+name, "defaultTopic=TBW102", "readQueueNums=2",
@@ -100,7 +101,6 @@ func TestSlaveKilledWhileItCopiesTables(t *testing.T) {
 			r.call(r.master, protocol.ReqUpdateAndCreateSubscriptiongroup, fmt.Sprintf(`{"groupName":%q,"consumeEnable":true}`, name))
 			r.call(r.master, protocol.ReqUpdateConsumerOffset, "", "consumerGroup="+name, "topic="+name, "queueId=0", "commitOffset=0")
 		}
-		_ = r.slave.end(syscall.SIGKILL)
 		r.slave.start() // it copies at once, and every ten seconds
 		time.Sleep(time.Duration(rnd.IntN(300)) * time.Millisecond)
 		_ = r.slave.end(syscall.SIGKILL)
