@@ -98,6 +98,12 @@ func playPair(ctx context.Context, s settings, pair string) (n int, err error) {
 	}{
 		{"the slave follows", func(ctx context.Context) error { return p.wait(ctx, true) }},
 		{"sends wait for the slave", p.sendWaiting},
+		{"a topic is made again", func(ctx context.Context) error {
+			if slave != "ours" { // Apache's puts the first new message behind the old ones and the others nowhere
+				return nil
+			}
+			return p.makeAgain(ctx)
+		}},
 		{"the slave is killed", func(ctx context.Context) error { return errors.Join(p.slave.stop(syscall.SIGKILL), p.send(ctx, 600)) }},
 		{"it comes back", func(ctx context.Context) error { return errors.Join(p.slave.start(ctx), p.wait(ctx, false)) }},
 		{"the master is killed and comes back", func(ctx context.Context) error {
@@ -209,6 +215,41 @@ func (p *pairOf) sendWaiting(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// makeAgain deletes a topic and makes it again, before the slave copies the master's tables the next time.
+func (p *pairOf) makeAgain(ctx context.Context) error {
+	create := []string{
+		"topic=Again", "defaultTopic=TBW102", "readQueueNums=1", "writeQueueNums=1", "perm=6", "topicFilterType=SINGLE_TAG",
+		"topicSysFlag=0", "order=false",
+	}
+	if err := p.ask(ctx, protocol.ReqUpdateAndCreateTopic, create...); err != nil {
+		return err
+	}
+	queue := &client.Queue{Broker: "broker-a", Addr: p.broker.addr()}
+	fill := func(n int) error {
+		for range n {
+			m := p.message()
+			m.Topic, m.Queue = "Again", queue
+			if sent, err := p.tool.Send(ctx, m); err != nil || sent.Code != 0 {
+				return fmt.Errorf("a send: %+v %w", sent, err)
+			}
+		}
+		return nil
+	}
+	return errors.Join(fill(20), p.ask(ctx, protocol.ReqDeleteTopicInBroker, "topic=Again"),
+		p.ask(ctx, protocol.ReqUpdateAndCreateTopic, create...), fill(5), p.wait(ctx, false))
+}
+
+// ask sends a request to the master.
+func (p *pairOf) ask(ctx context.Context, code int32, fields ...string) error {
+	cmd := &protocol.Command{Code: code}
+	for _, f := range fields {
+		name, value, _ := strings.Cut(f, "=")
+		cmd.Fields.Add(name, value)
+	}
+	_, err := p.tool.Call(ctx, p.broker.addr(), cmd)
+	return err
 }
 
 // wait returns when the slave has all of the master's log. With probe it sends until a message is answered as on the slave.
