@@ -20,10 +20,11 @@ func (b *Broker) openPop() (err error) {
 		return nil
 	}
 	dir := b.values().Store.StorePathRootDir
+	queues := int32(b.values().ReviveQueueNum) // of new ones nobody would read before the next start
 	b.pops, err = pop.New(pop.Options{
 		Dir: dir, Saved: offsetsSaved(dir, b.values().Store.EnableLmq), Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
 		HasGroup: func(name string) bool { return b.groups.Find(name) != nil }, Settled: b.timers.Settled,
-		Rules: b.popRules, Polling: b.polling, Host: b.host, Now: b.o.Now, Log: b.log,
+		Rules: func() pop.Rules { return b.popRules(queues) }, Polling: b.polling, Host: b.host, Now: b.o.Now, Log: b.log,
 	})
 	return err
 }
@@ -42,10 +43,10 @@ func offsetsSaved(dir string, lmq bool) time.Time {
 	return time.Time{}
 }
 
-func (b *Broker) popRules() pop.Rules {
+func (b *Broker) popRules(reviveQueues int32) pop.Rules {
 	v := b.values()
 	return pop.Rules{
-		Broker: v.BrokerName, Cluster: v.BrokerClusterName, ReviveQueues: int32(v.ReviveQueueNum),
+		Broker: v.BrokerName, Cluster: v.BrokerClusterName, ReviveQueues: reviveQueues,
 		ReviveInterval: config.Millis(v.ReviveInterval), RetryV2: v.EnableRetryTopicV2, NoRetryV1: !v.RetrieveMessageFromPopRetryTopicV1,
 		ActualRetryTopic: v.PopResponseReturnActualRetryTopic, RetryProbability: v.PopFromRetryProbability,
 		InitInMemory: v.InitPopOffsetByCheckMsgInMem, SkipUnreadable: v.SkipWhenCKRePutReachMaxTimes,

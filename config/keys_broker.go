@@ -179,7 +179,7 @@ type BrokerConfig struct {
 	// Held pops in all.
 	MaxPopPollingSize int64 `def:"100000" v4:"!"`
 	// Queues of the POP revive topic rmq_sys_REVIVE_LOG_<cluster>.
-	ReviveQueueNum int `def:"8" v4:"!"`
+	ReviveQueueNum int `def:"8" v4:"!" mark:"r"`
 	// How often is looked for messages that nobody has acknowledged.
 	ReviveInterval            int64 `def:"1000" v4:"!"`
 	ReviveMaxSlow             int64 `def:"3" v4:"!" none:"a revive queue is read to its end each time"`

@@ -99,6 +99,8 @@ type Service struct {
 
 	next  atomic.Uint32 // revive queue
 	ready atomic.Bool   // offsets are right
+
+	revivers atomic.Pointer[revivers] // nil: none run
 }
 
 // New makes the service; it loads what is popped in order.
@@ -129,6 +131,7 @@ func (s *Service) Run(ctx context.Context) error {
 
 // Arrived is told of each unit that was added to a queue. It is quick.
 func (s *Service) Arrived(a store.Arrival) {
+	s.revivers.Load().arrived(&a)
 	s.Pops.arrived(&a)
 	s.Notices.arrived(&a)
 }

@@ -50,13 +50,29 @@ func (s *Service) Revive(ctx context.Context) error {
 	s.ready.Store(true)
 	s.Pops.wakeAll()
 	s.Notices.wakeAll()
-	topic := ReviveTopic(rules.Cluster)
-	g, ctx := errgroup.WithContext(ctx)
+	all := &revivers{topic: ReviveTopic(rules.Cluster)}
 	for queue := range s.reviveQueues() {
-		w := newReviver(s, topic, queue)
+		all.queues = append(all.queues, newReviver(s, all.topic, queue))
+	}
+	s.revivers.Store(all)
+	defer s.revivers.Store(nil)
+	g, ctx := errgroup.WithContext(ctx)
+	for _, w := range all.queues {
 		g.Go(func() error { return w.run(ctx) })
 	}
 	return g.Wait()
+}
+
+// revivers are those that run.
+type revivers struct {
+	topic  string
+	queues []*reviver
+}
+
+func (r *revivers) arrived(a *store.Arrival) {
+	if r != nil && a.Topic == r.topic && int(a.QueueID) < len(r.queues) {
+		signal(r.queues[a.QueueID].wake)
+	}
 }
 
 // dispatched waits until the queues have everything that the log has up to a place; false: ctx ended.
@@ -99,6 +115,7 @@ type reviver struct {
 	s     *Service
 	topic string
 	queue int32
+	wake  chan struct{} // something has arrived
 
 	next      int64 // to be read
 	committed int64
@@ -112,7 +129,7 @@ type reviver struct {
 }
 
 func newReviver(s *Service, topic string, queue int32) *reviver {
-	w := &reviver{s: s, topic: topic, queue: queue, byKey: map[ckKey]*checkpoint{}, early: map[ckKey][]earlyAck{}}
+	w := &reviver{s: s, topic: topic, queue: queue, wake: make(chan struct{}, 1), byKey: map[ckKey]*checkpoint{}, early: map[ckKey][]earlyAck{}}
 	least, end := s.o.Store.MinOffset(topic, queue), s.o.Store.MaxOffset(topic, queue)
 	done, ok := s.o.Offsets.Query(ReviveGroup, topic, queue)
 	if !ok {
@@ -132,28 +149,39 @@ func (w *reviver) commit(done int64) {
 	w.committed = done
 }
 
+// run looks at the queue each reviveInterval while there is something to be done.
 func (w *reviver) run(ctx context.Context) error {
-	timer := time.NewTimer(w.s.o.Rules().ReviveInterval)
+	timer := time.NewTimer(0)
 	defer timer.Stop()
+	<-timer.C
 	for {
+		if w.idle() {
+			w.s.counts.lag(w.queue, 0, 0)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-w.wake:
+			}
+		}
+		timer.Reset(max(w.s.o.Rules().ReviveInterval, time.Millisecond))
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
 		}
 		w.round(ctx)
-		timer.Reset(max(w.s.o.Rules().ReviveInterval, time.Millisecond))
 	}
+}
+
+// idle tells that nothing is to be done before something arrives.
+func (w *reviver) idle() bool {
+	return len(w.open) == 0 && len(w.early) == 0 && w.next >= w.s.o.Store.MaxOffset(w.topic, w.queue)
 }
 
 // round reads what came and works off what is due. What was acknowledged before this round and is due by settled is in the
 // queue when it is read: timers put it into the log, and the dispatcher into the queue.
 func (w *reviver) round(ctx context.Context) {
 	s := w.s
-	if len(w.open) == 0 && len(w.early) == 0 && w.next >= s.o.Store.MaxOffset(w.topic, w.queue) {
-		s.counts.lag(w.queue, 0, 0)
-		return
-	}
 	// Settled says nothing of what the dispatcher has not seen.
 	if !s.dispatched(ctx, s.o.Store.MaxPhyOffset()) {
 		return

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package timer
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What is settled has come, be the service late or not, and it does not take long.
+func TestSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStory(t)
+		defer s.close()
+		s.start("", "")
+		watch := func(due time.Time, n int64) {
+			t.Helper()
+			for range 40 {
+				settled, there := s.service.Settled(), s.store.MaxOffset("T", 3) >= n
+				if settled >= due.UnixMilli() && !there {
+					t.Fatalf("%v is settled and has not come", due)
+				}
+				if time.Since(due) > 2*time.Second && settled < due.UnixMilli() {
+					t.Fatalf("%v after %v settled is %v", time.Since(due), due, time.UnixMilli(settled))
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			if s.store.MaxOffset("T", 3) < n {
+				t.Fatal("has not come")
+			}
+		}
+		due := time.Now().Add(1500 * time.Millisecond)
+		s.send("a", due, "")
+		watch(due, 1)
+		s.end(true)
+		due = time.Now().Add(time.Second)
+		s.send("b", due, "")
+		time.Sleep(time.Minute)
+		s.start("", "")
+		late := time.Now()
+		if settled := s.service.Settled(); settled >= due.UnixMilli() && s.store.MaxOffset("T", 3) < 2 {
+			t.Error("settled before it has come")
+		}
+		watch(late.Add(-2*time.Second), 2)
+	})
+}
