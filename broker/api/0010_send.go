@@ -78,6 +78,7 @@ func (s *sender) new() *send {
 
 func (o *send) release() {
 	o.entry.Reset()
+	o.extra = [2]protocol.Field{}
 	o.outcome.reset()
 	o.s.pool.Put(o)
 }
@@ -359,7 +360,7 @@ func (o *send) recallable() bool {
 // refuse answers a send that did not reach the store.
 func (o *send) refuse(r *remoting.Request, err error) {
 	o.response = protocol.Response{}
-	if o.entry.Topic != "" || o.extra[0].Key != "" {
+	if o.extra[0].Key != "" { // it was not refused before the checks
 		o.response.Extra = o.extra[:]
 	}
 	o.failed(err)

@@ -120,6 +120,19 @@ func TestUnknownKeysInTheLog(t *testing.T) {
 	}
 }
 
+// What an answer says of a send is not said of a later one that cannot be read: requests are used again.
+func TestRefusalsSayNothingOfOtherSends(t *testing.T) {
+	b := start(t)
+	b.topic("T", 1)
+	for range 3 {
+		b.send("T", 0, "KEYS\x01k\x02")
+		answer := b.call(protocol.ReqSendMessage, "x", "topic", "T")
+		if region, ok := answer.Fields.Get("MSG_REGION"); ok || answer.Code == protocol.RespSuccess {
+			t.Fatalf("code %d, region %q", answer.Code, region)
+		}
+	}
+}
+
 // Clients that ask for their queues while the name server hangs keep nobody else waiting.
 func TestAssignmentsWhileTheNameServerHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -104,11 +104,10 @@ func (w *watch) serveBroker(v *config.BrokerValues, ready func() error, collect 
 func (w *watch) exportTo(v *config.BrokerValues) otlp.Target {
 	switch v.MetricsExporterType {
 	case config.MetricsLog:
-		log := w.log
-		if w.files != nil {
-			log = slog.New(w.files.Handler()) // not on standard error
+		if w.files == nil {
+			return otlp.Lines{To: w.log.With(logs.File, metricsLog)}
 		}
-		return otlp.Lines{To: log.With(logs.File, metricsLog)}
+		return otlp.Lines{To: slog.New(w.files.Unfiltered(metricsLog))} // not on standard error
 	case config.MetricsOTLPGRPC:
 		target, err := v.OTLPTarget()
 		if err != nil {

@@ -149,7 +149,7 @@ func TestMetricsAreExported(t *testing.T) {
 			r := otlptest.Start(t, l)
 			dir := filepath.Join(t.TempDir(), "data")
 			p, at := startStandalone(t, dir, "--set", "metricsExporterType="+c.kind, "--set", "metricsGrpcExporterTarget=http://"+l.Addr().String(),
-				"--set", "metricsGrpcExporterHeader=token:t", "--set", fmt.Sprint("metricsInDelta=", c.delta))
+				"--set", "metricsGrpcExporterHeader=token:t", "--set", fmt.Sprint("metricsInDelta=", c.delta), "--set", "logLevel=error")
 			mq := client.New(client.Options{Namesrv: []string{at.Namesrv}})
 			defer mq.Close()
 			if _, err := mq.Send(t.Context(), &client.Message{Topic: "T", Body: []byte("x")}); err != nil {

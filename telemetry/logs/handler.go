@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,17 +18,20 @@ import (
 // Handler is a slog.Handler that writes into the files.
 func (f *Files) Handler() slog.Handler { return f.handler(f.o.Main) }
 
+// Unfiltered is a slog.Handler that writes everything into one file, whatever the level is.
+func (f *Files) Unfiltered(name string) slog.Handler { return f.format(name, slog.Level(math.MinInt)) }
+
 func (f *Files) handler(name string) *handler {
-	return &handler{files: f, name: name, to: f.format(name)}
+	return &handler{files: f, name: name, to: f.format(name, f.o.Level)}
 }
 
 // format is how lines of a file are written.
-func (f *Files) format(name string) slog.Handler {
+func (f *Files) format(name string, level slog.Leveler) slog.Handler {
 	w := f.file(name)
 	if f.o.JSON {
-		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: f.o.Level})
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 	}
-	return &javaLine{w: w, level: f.o.Level, name: name}
+	return &javaLine{w: w, level: level, name: name}
 }
 
 // handler chooses the file.
