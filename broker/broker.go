@@ -322,7 +322,7 @@ func (b *Broker) openTables() error {
 	b.openBroadcast()
 	b.locks = lock.New(0, b.o.Now)
 	b.stats = stats.New(b.o.Now, b.topics.IsSystem, func() bool { v := b.values(); return v.Store.EnableLmq && !v.EnableLmqStats })
-	b.stats.TotalOfAll = b.compat49()
+	b.stats.As49 = b.compat49()
 	return nil
 }
 

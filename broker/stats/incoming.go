@@ -92,7 +92,9 @@ func (t *Table) RolledBack(topic string) { t.topic(topic).rolledBack.Add(1) }
 // committed. It does not count as having come in again.
 func (t *Table) Committed(topic string, bytes int, after time.Duration) {
 	i := t.topic(topic)
-	t.put(i, 1, bytes)
+	if !t.As49 {
+		t.put(i, 1, bytes)
+	}
 	i.committed.Add(1)
 	if i.finish.Load() == nil {
 		i.finish.CompareAndSwap(nil, finishBounds.New())

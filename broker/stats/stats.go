@@ -110,7 +110,7 @@ func (i *Item) PerSecond() float64 { return i.window(0).Tps }
 type Table struct {
 	AllPut, AllGet   Item // all messages of the broker
 	userPut, userGet Item // those of topics that are not the system's
-	TotalOfAll       bool // Totals counts the messages of the system's topics, too, as in 4.9
+	As49             bool // count as 4.9: Totals are of all that was stored and given; the end of a transaction is no put into its topic
 	Traffic          *Traffic
 	Made             Made
 	Behind           Behind
@@ -232,8 +232,8 @@ func (t *Table) put(i *topicItems, messages, bytes int) {
 
 // Totals are the messages that were sent and given since the start, as code 28 counts them.
 func (t *Table) Totals() (put, got int64) {
-	if t.TotalOfAll {
-		return t.AllPut.Sum(), t.AllGet.Sum()
+	if t.As49 {
+		return t.Traffic.stored.Load(), t.AllGet.Sum()
 	}
 	return t.userPut.Sum(), t.userGet.Sum()
 }
