@@ -22,6 +22,8 @@ type Histogram struct {
 	*Bounds
 	counts []atomic.Int64
 	sum    atomic.Int64
+
+	least, most atomic.Int64 // observations; of an empty histogram least is above most
 }
 
 // Bounds are the upper bounds of a kind of histogram.
@@ -45,7 +47,10 @@ func NewBounds(unit float64, upper ...float64) *Bounds {
 
 // New makes an empty histogram.
 func (b *Bounds) New() *Histogram {
-	return &Histogram{Bounds: b, counts: make([]atomic.Int64, len(b.raw)+1)}
+	h := &Histogram{Bounds: b, counts: make([]atomic.Int64, len(b.raw)+1)}
+	h.least.Store(math.MaxInt64)
+	h.most.Store(math.MinInt64)
+	return h
 }
 
 // Observe counts one observation.
@@ -54,8 +59,18 @@ func (h *Histogram) Observe(v int64) {
 	for i < len(h.raw) && v > h.raw[i] {
 		i++
 	}
+	for l := h.least.Load(); v < l && !h.least.CompareAndSwap(l, v); l = h.least.Load() {
+	}
+	for m := h.most.Load(); v > m && !h.most.CompareAndSwap(m, v); m = h.most.Load() {
+	}
 	h.counts[i].Add(1)
 	h.sum.Add(v)
+}
+
+// Extremes are the least and the greatest observation, in the printed unit; ok is false when there was none.
+func (h *Histogram) Extremes() (least, most float64, ok bool) {
+	l, m := h.least.Load(), h.most.Load()
+	return float64(l) / h.unit, float64(m) / h.unit, l <= m
 }
 
 // Count is how many observations there were.

@@ -84,3 +84,22 @@ func BenchmarkObserve(b *testing.B) {
 		h.Observe(80_000)
 	}
 }
+
+func TestExtremes(t *testing.T) {
+	h := metric.NewBounds(float64(time.Millisecond), 5).New()
+	if _, _, ok := h.Extremes(); ok {
+		t.Error("an empty histogram has extremes")
+	}
+	var all sync.WaitGroup
+	for i := range int64(8) {
+		all.Go(func() {
+			for j := range int64(1000) {
+				h.Observe((3 + (i*1000+j)%7000) * int64(time.Millisecond))
+			}
+		})
+	}
+	all.Wait()
+	if least, most, ok := h.Extremes(); !ok || least != 3 || most != 7002 {
+		t.Errorf("%v to %v, %v", least, most, ok)
+	}
+}

@@ -78,6 +78,9 @@ func (s *sink) Histogram(h *metric.Histogram, pairs []string) {
 		p.Counts[i] = count(n)
 		p.Count += uint64(n)
 	}
+	if least, most, ok := h.Extremes(); ok {
+		p.Min, p.Max = &least, &most
+	}
 }
 
 func (s *sink) point(pairs []string) *point {

@@ -73,6 +73,7 @@ func (p *point) subtract(before *point) bool {
 	case p.Count < before.Count:
 		return true
 	}
+	p.Min, p.Max = nil, nil // they are not known of what was added
 	sum := *p.Sum - *before.Sum
 	p.Sum, p.Count = &sum, p.Count-before.Count
 	p.Counts = slices.Clone(p.Counts) // the sum keeps its own

@@ -87,6 +87,8 @@ type point struct {
 	Sum    *float64  `json:"sum,omitempty"`
 	Counts []count   `json:"bucketCounts,omitempty"`
 	Bounds []float64 `json:"explicitBounds,omitempty"`
+	Min    *float64  `json:"min,omitempty"` // of all since the start; nil when something was taken off
+	Max    *float64  `json:"max,omitempty"`
 }
 
 // set makes the point a number, a whole one unless it has, or may have, a fraction.

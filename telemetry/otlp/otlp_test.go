@@ -139,7 +139,7 @@ metric rocketmq_messages_in_total = sum cumulative monotonic
 metric rocketmq_storage_size = gauge unit bytes
 point process_cpu_seconds_total = double 0.5
 point rocketmq_broker_disk_used_ratio = double 1
-point rocketmq_message_size cluster=C topic=T = count 2 sum 1010 buckets [1 0 1]
+point rocketmq_message_size cluster=C topic=T = count 2 sum 1010 buckets [1 0 1] min 10 max 1000
 point rocketmq_messages_in_total cluster=C is_system:bool=false topic=T`+"\uFFFD"+` = int 1
 point rocketmq_storage_size cluster=C = int 1099511627776
 scope  = 2 metrics
@@ -283,7 +283,7 @@ metric rocketmq_messages_in_total = sum delta monotonic
 		r.messages.Store(5)
 		r.sizes.Observe(7)
 		expect("metric process_cpu_seconds_total = sum delta monotonic\n"+metrics+`point process_cpu_seconds_total aggregation=delta = double 0.5
-point rocketmq_message_size aggregation=delta cluster=C topic=T = count 1 sum 7 buckets [1 0 0]
+point rocketmq_message_size aggregation=delta cluster=C topic=T = count 1 sum 7 buckets [1 0 0] min 7 max 7
 `+topic+"5\n", 0)
 		r.messages.Store(12)
 		r.sizes.Observe(50)
@@ -375,7 +375,7 @@ func TestLines(t *testing.T) {
 			`,{"key":"topic","value":{"stringValue":"T` + "\uFFFD" + `"}},{"key":"is_system","value":{"boolValue":false}}],` + times +
 			`,"asInt":"3"}],"aggregationTemporality":2,"isMonotonic":true}},` +
 			`{"name":"rocketmq_message_size","description":"Sizes.","histogram":{"dataPoints":[{"attributes":[` + cluster +
-			`,{"key":"topic","value":{"stringValue":"T"}}],` + times + `,"count":"1","sum":42,"bucketCounts":["0","1","0"],"explicitBounds":[10,100]}],` +
+			`,{"key":"topic","value":{"stringValue":"T"}}],` + times + `,"count":"1","sum":42,"bucketCounts":["0","1","0"],"explicitBounds":[10,100],"min":42,"max":42}],` +
 			`"aggregationTemporality":2}},` +
 			`{"name":"rocketmq_storage_size","description":"Bytes.","unit":"bytes","gauge":{"dataPoints":[{"attributes":[` + cluster + `],` + times +
 			`,"asInt":"1099511627776"}]}}]},` +

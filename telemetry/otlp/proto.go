@@ -77,7 +77,12 @@ func appendHistogram(b []byte, p *point) []byte {
 	for _, bound := range p.Bounds {
 		b = pb.AppendFixed64(b, math.Float64bits(bound))
 	}
-	return appendAttributes(b, 9, p.Attributes)
+	b = appendAttributes(b, 9, p.Attributes)
+	if p.Min != nil {
+		b = appendFixed(b, 11, math.Float64bits(*p.Min))
+		b = appendFixed(b, 12, math.Float64bits(*p.Max))
+	}
+	return b
 }
 
 func appendAttributes(b []byte, field pb.Number, all []attribute) []byte {

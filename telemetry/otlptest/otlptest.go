@@ -155,7 +155,11 @@ func lines(m *metrics.Metric) []string {
 			if i == 0 {
 				head += fmt.Sprint(" bounds ", p.ExplicitBounds)
 			}
-			points = append(points, point(m.Name, p.Attributes)+fmt.Sprintf("count %d sum %v buckets %v", p.Count, p.GetSum(), p.BucketCounts))
+			line := point(m.Name, p.Attributes) + fmt.Sprintf("count %d sum %v buckets %v", p.Count, p.GetSum(), p.BucketCounts)
+			if p.Min != nil || p.Max != nil {
+				line += fmt.Sprintf(" min %v max %v", p.GetMin(), p.GetMax())
+			}
+			points = append(points, line)
 		}
 	}
 	if m.Unit != "" {
