@@ -161,8 +161,14 @@ func (x *sender) withoutPermission(path string, refuses bool) error {
 		}
 	}
 	first := seeded(x.acks[0].seed)
-	if _, res := x.s.Get(nil, store.GetRequest{Topic: first.Topic, QueueID: first.QueueID, MaxCount: 1}); res.Status != store.Found {
-		return fmt.Errorf("nothing can be read: %+v", res)
+	for start := time.Now(); ; time.Sleep(time.Millisecond) { // the dispatcher may be behind
+		_, res := x.s.Get(nil, store.GetRequest{Topic: first.Topic, QueueID: first.QueueID, MaxCount: 1})
+		if res.Status == store.Found {
+			break
+		}
+		if time.Since(start) > time.Minute {
+			return fmt.Errorf("nothing can be read: %+v", res)
+		}
 	}
 	if err := os.Chmod(path, 0o755); err != nil {
 		return err
