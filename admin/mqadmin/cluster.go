@@ -425,9 +425,20 @@ func (c *Call) writePerm(code int32, h protocol.Header, field, verb string) erro
 	return failed
 }
 
+func (c *Call) wipe() protocol.Header {
+	return &protocol.WipeWritePermOfBrokerRequestHeader{BrokerName: protocol.Some(c.text("b"))}
+}
+
 func wipeWritePerm(c *Call) error {
-	h := &protocol.WipeWritePermOfBrokerRequestHeader{BrokerName: protocol.Some(c.text("b"))}
-	return c.writePerm(protocol.ReqWipeWritePermOfBroker, h, "wipeTopicCount", "wipe")
+	return c.writePerm(protocol.ReqWipeWritePermOfBroker, c.wipe(), "wipeTopicCount", "wipe")
+}
+
+// wipeAgain says nothing of what it does.
+func (c *Call) wipeAgain() error {
+	return c.everyNamesrv(func(addr string) error {
+		_, err := c.exchange(addr, ask(protocol.ReqWipeWritePermOfBroker, c.wipe()))
+		return err
+	})
 }
 
 func addWritePerm(c *Call) error {

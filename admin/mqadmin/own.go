@@ -76,6 +76,13 @@ func (c *Call) duration(name string, def time.Duration) (time.Duration, error) {
 // condition is something to wait for: nil when it holds, else why it does not.
 type condition func() error
 
+// hopeless is why a condition will not hold any more: nobody waits on.
+type hopeless string
+
+func (e hopeless) Error() string { return string(e) }
+
+var errInterrupted = errors.New("interrupted")
+
 const pollEvery = 200 * time.Millisecond
 
 // until checks conditions again and again until all hold.
@@ -92,13 +99,16 @@ func (c *Call) until(limit time.Duration, conditions ...condition) error {
 		if reason == nil {
 			return nil
 		}
+		if h := hopeless(""); errors.As(reason, &h) {
+			return h
+		}
 		if missing == nil || ctx.Err() == nil { // not what was cut off by the end
 			missing = reason
 		}
 		c.waiting(time.Since(began), missing)
 		if c.pause(pollEvery) != nil {
 			if outer.Err() != nil {
-				return outer.Err()
+				return errInterrupted
 			}
 			return fmt.Errorf("not within %v: %w", limit, missing)
 		}
@@ -231,11 +241,12 @@ func drain(c *Call) error {
 		err = c.until(limit, d.noMessages, d.consumed)
 	}
 	if err != nil {
-		if !c.Has("keep") {
-			c.ctx = context.WithoutCancel(c.ctx)
-			if addErr := addWritePerm(c); addErr != nil {
-				err = errors.Join(err, addErr)
-			}
+		if h := hopeless(""); c.Has("keep") || errors.As(err, &h) {
+			return err
+		}
+		c.ctx = context.WithoutCancel(c.ctx)
+		if addErr := addWritePerm(c); addErr != nil {
+			return failures{err, addErr}
 		}
 		return err
 	}
@@ -266,10 +277,19 @@ type draining struct {
 func (d *draining) noMessages() error {
 	info, err := d.c.runtimeInfo(d.broker.addr)
 	if err != nil {
+		list, listErr := d.c.nodes("")
+		if listErr == nil && !slices.ContainsFunc(list, func(n node) bool { return n.addr == d.broker.addr }) {
+			return hopeless(fmt.Sprintf("broker %s was stopped before it was drained", d.broker.name))
+		}
 		return err
 	}
 	put, _ := info.Table.Get("msgPutTotalTodayNow")
 	if put != d.put || d.since.IsZero() {
+		if !d.since.IsZero() { // perhaps to a topic that is new: it has the permission
+			if err := d.c.wipeAgain(); err != nil {
+				return err
+			}
+		}
 		d.put, d.since = put, time.Now()
 	}
 	if idle := time.Since(d.since); idle < d.quiet {

@@ -190,6 +190,36 @@ func TestDrain(t *testing.T) {
 	})
 }
 
+// A topic that is made meanwhile can be written, until its messages are seen; and a broker that ends is not waited for.
+func TestDrainOfBrokerThatChanges(t *testing.T) {
+	inCluster(t, func(t tool) {
+		t.ok("create", "updateTopic", "-c", "DefaultCluster", "-t", "T", "-r", "1", "-w", "1")
+		drained := make(chan string)
+		go func() {
+			_, out, errs := runIn(t.T, t.env(), "drain", "-b", "broker-a", "--quiet", "20s")
+			drained <- out + errs
+		}()
+		time.Sleep(5 * time.Second)
+		t.ok("create", "updateTopic", "-c", "DefaultCluster", "-t", "New", "-r", "1", "-w", "1")
+		t.ok("SEND_OK", "sendMessage", "-t", "New", "-p", "x")
+		if said := <-drained; !strings.Contains(said, "is drained") {
+			t.Error(said)
+		}
+		t.ok(`"perm":4`, "topicRoute", "-t", "New")
+
+		go func() {
+			_, out, errs := runIn(t.T, t.env(), "drain", "-b", "broker-a", "--quiet", "1h")
+			drained <- out + errs
+		}()
+		time.Sleep(5 * time.Second)
+		began := time.Now()
+		t.c.StopBroker()
+		if said := <-drained; !strings.Contains(said, "was stopped before it was drained") || time.Since(began) > 30*time.Second {
+			t.Errorf("after %v: %s", time.Since(began), said)
+		}
+	})
+}
+
 func TestConfigDiff(t *testing.T) {
 	a, b := rocketmqtest.Start(t), rocketmqtest.Start(t, rocketmqtest.WithConfig("fileReservedTime", "5"), rocketmqtest.WithConfig("logDir", "elsewhere"))
 	both := a.BrokerAddr + "," + b.BrokerAddr
