@@ -4,6 +4,7 @@
 package mqadmin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -169,6 +170,8 @@ func (c *Call) copies(topic, id string) ([]*received, error) {
 	case failed != nil:
 		c.fail(failed)
 	}
-	slices.SortStableFunc(found, func(a, b *received) int { return int(a.StoreTimestamp - b.StoreTimestamp) })
+	slices.SortFunc(found, func(a, b *received) int {
+		return cmp.Or(cmp.Compare(a.StoreTimestamp, b.StoreTimestamp), cmp.Compare(a.PhyOffset, b.PhyOffset))
+	})
 	return found, c.ctx.Err()
 }
