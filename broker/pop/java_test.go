@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rocketmq-go/internal/brokerchild"
 )
 
 // A Java broker gives again what nobody acknowledged at ours, and ours what nobody acknowledged at Java's: over one store, in
@@ -88,13 +90,8 @@ func (l *ledger) until(ctx context.Context, c *client, is func() bool) {
 }
 
 func ours(t *testing.T, store string) (addr string, stop func()) {
-	b := startBroker(t, store)
-	return b.addr, func() {
-		_ = b.stdin()
-		if err := b.cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-	}
+	b := brokerchild.Start(t, store)
+	return b.Addr, func() { b.Stop(t) }
 }
 
 func java(t *testing.T, ctx context.Context, jars, dir, store string) (addr string, stop func()) {

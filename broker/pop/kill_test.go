@@ -4,12 +4,9 @@
 package pop_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,79 +14,18 @@ import (
 	"testing"
 	"time"
 
-	"rocketmq-go/broker"
 	"rocketmq-go/broker/pop"
-	"rocketmq-go/config"
+	"rocketmq-go/internal/brokerchild"
 	"rocketmq-go/message"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
 )
 
-// The kill test runs this test binary again as a child that is a broker, and kills it with SIGKILL.
-const childEnv = "ROCKETMQ_POP_CHILD"
+func init() { brokerchild.Main(settings) }
 
-func init() {
-	if dir := os.Getenv(childEnv); dir != "" {
-		if err := runBroker(dir); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-}
-
+// settings are the broker's.
 func settings(dir string) map[string]string {
-	return map[string]string{
-		"brokerName": "broker-a", "brokerIP1": "127.0.0.1", "bindAddress": "127.0.0.1", "listenPort": "0",
-		"storePathRootDir": dir, "rocketmqHome": dir, "mappedFileSizeCommitLog": "4194304", "maxIndexNum": "20000",
-		"mappedFileSizeConsumeQueue": "60000", "maxHashSlotNum": "5000", "defaultTopicQueueNums": "1", "reviveInterval": "200",
-	}
-}
-
-// runBroker is a broker until standard input ends; then it stops cleanly.
-func runBroker(dir string) error {
-	cfg, _, err := config.LoadBroker(config.Options{Set: settings(dir), Env: func(string) string { return "" }})
-	if err != nil {
-		return err
-	}
-	b, err := broker.New(broker.Options{Config: cfg})
-	if err != nil {
-		return err
-	}
-	if err := b.Start(context.Background()); err != nil {
-		return err
-	}
-	fmt.Println(b.Addr())
-	_, _ = bufio.NewReader(os.Stdin).ReadByte()
-	return b.Close(context.Background())
-}
-
-type child struct {
-	cmd   *exec.Cmd
-	stdin func() error
-	addr  string
-}
-
-func startBroker(t *testing.T, dir string) *child {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+dir)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the broker did not start: %v", err)
-	}
-	return &child{cmd: cmd, stdin: in.Close, addr: strings.TrimSpace(line)}
+	return brokerchild.Settings(dir, map[string]string{"defaultTopicQueueNums": "1", "reviveInterval": "200"})
 }
 
 const (
@@ -268,8 +204,8 @@ func TestKill(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for round := range rounds {
-		b := startBroker(t, dir)
-		clients := []*client{newClient(b.addr), newClient(b.addr), newClient(b.addr)}
+		b := brokerchild.Start(t, dir)
+		clients := []*client{newClient(b.Addr), newClient(b.Addr), newClient(b.Addr)}
 		var working sync.WaitGroup
 		working.Go(func() {
 			for i := 0; ; i++ {
@@ -287,17 +223,14 @@ func TestKill(t *testing.T) {
 			working.Go(func() { l.consume(ctx, c) })
 		}
 		time.Sleep(time.Duration(1000+rand.IntN(2500)) * time.Millisecond) // a kill at any moment
-		if err := b.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = b.cmd.Wait()
+		b.Kill(t)
 		working.Wait()
 		for _, c := range clients {
 			_ = c.Close()
 		}
 	}
-	b := startBroker(t, dir)
-	c := newClient(b.addr)
+	b := brokerchild.Start(t, dir)
+	c := newClient(b.Addr)
 	defer c.Close()
 	done, stop := context.WithCancel(ctx)
 	go func() {
@@ -315,10 +248,5 @@ func TestKill(t *testing.T) {
 		again += int(n)
 	}
 	t.Logf("%d messages in %d lives, %d given again", len(l.sent), rounds, again)
-	if err := b.stdin(); err != nil {
-		t.Error(err)
-	}
-	if err := b.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	b.Stop(t)
 }

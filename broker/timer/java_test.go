@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rocketmq-go/internal/brokerchild"
 )
 
 // A Java broker delivers what we have entered, and we what it has: over one store, in turn, stopped cleanly and killed.
@@ -122,14 +124,13 @@ func checkAll(t *testing.T, b *book, by map[string]string, seen map[string][]tim
 }
 
 func ours(t *testing.T, store string) (addr string, stop func(kill bool)) {
-	b := startBroker(t, store)
-	return b.addr, func(kill bool) {
+	b := brokerchild.Start(t, store)
+	return b.Addr, func(kill bool) {
 		if !kill {
-			b.stop(t)
+			b.Stop(t)
 			return
 		}
-		_ = b.cmd.Process.Kill()
-		_ = b.cmd.Wait()
+		b.Kill(t)
 	}
 }
 

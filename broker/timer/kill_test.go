@@ -4,15 +4,12 @@
 package timer_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,9 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rocketmq-go/broker"
 	"rocketmq-go/broker/timer"
-	"rocketmq-go/config"
+	"rocketmq-go/internal/brokerchild"
 	"rocketmq-go/message"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
@@ -30,82 +26,14 @@ import (
 	"rocketmq-go/store/timerlog"
 )
 
-// The kill test runs this test binary again as a child that is a broker, and kills it with SIGKILL.
-const childEnv = "ROCKETMQ_TIMER_CHILD"
-
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childEnv); dir != "" {
-		if err := runBroker(dir); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		return
-	}
+	brokerchild.Main(settings)
 	goleak.VerifyTestMain(m)
 }
 
 // settings are the broker's.
 func settings(dir string) map[string]string {
-	return map[string]string{
-		"brokerName": "broker-a", "brokerIP1": "127.0.0.1", "bindAddress": "127.0.0.1", "listenPort": "0",
-		"storePathRootDir": dir, "rocketmqHome": dir, "mappedFileSizeCommitLog": "4194304", "maxIndexNum": "20000",
-		"mappedFileSizeConsumeQueue": "60000", "maxHashSlotNum": "5000", "mappedFileSizeTimerLog": "104000",
-		"recallMessageEnable": "true",
-	}
-}
-
-// runBroker is a broker until standard input ends; then it stops cleanly.
-func runBroker(dir string) error {
-	cfg, _, err := config.LoadBroker(config.Options{Set: settings(dir), Env: func(string) string { return "" }})
-	if err != nil {
-		return err
-	}
-	b, err := broker.New(broker.Options{Config: cfg})
-	if err != nil {
-		return err
-	}
-	if err := b.Start(context.Background()); err != nil {
-		return err
-	}
-	fmt.Println(b.Addr())
-	_, _ = bufio.NewReader(os.Stdin).ReadByte()
-	return b.Close(context.Background())
-}
-
-// child is a running broker.
-type child struct {
-	cmd   *exec.Cmd
-	stdin func() error
-	addr  string
-}
-
-func startBroker(t *testing.T, dir string) *child {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+dir)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the broker did not start: %v", err)
-	}
-	return &child{cmd: cmd, stdin: in.Close, addr: strings.TrimSpace(line)}
-}
-
-func (c *child) stop(t *testing.T) {
-	_ = c.stdin()
-	if err := c.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	return brokerchild.Settings(dir, map[string]string{"mappedFileSizeTimerLog": "104000", "recallMessageEnable": "true"})
 }
 
 // client sends, takes back and reads.
@@ -301,8 +229,8 @@ func TestKill(t *testing.T) {
 	b := &book{due: map[string]time.Time{}, taken: map[string]bool{}, maybe: map[string]bool{}}
 	var kills []remains
 	for range rounds {
-		broker := startBroker(t, dir)
-		c := newClient(t, broker.addr)
+		broker := brokerchild.Start(t, dir)
+		c := newClient(t, broker.Addr)
 		// Some slots are delivered, and messages are on their way.
 		began, enough := time.Now(), make(chan struct{})
 		life, least := time.Duration(1200+rand.IntN(1500))*time.Millisecond, int64(300+rand.IntN(300))
@@ -325,16 +253,13 @@ func TestKill(t *testing.T) {
 		case <-ctx.Done():
 			t.Error("the broker takes too few messages")
 		}
-		if err := broker.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = broker.cmd.Wait()
+		broker.Kill(t)
 		kills = append(kills, examine(t, dir))
 		producing.Wait()
 		_ = c.Close()
 	}
-	broker := startBroker(t, dir)
-	c := newClient(t, broker.addr)
+	broker := brokerchild.Start(t, dir)
+	c := newClient(t, broker.Addr)
 	defer c.Close()
 	places := map[string]stored{}
 	end := c.read(ctx, timer.Topic, func(r *message.Record) { places[string(r.Body)] = stored{r.QueueOffset, r.PhyOffset} })
@@ -349,7 +274,7 @@ func TestKill(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	seen := c.delivered(ctx)
-	broker.stop(t)
+	broker.Stop(t)
 
 	twice := make([]int, len(kills))
 	again := make([]map[int64]int, len(kills)) // after each kill: slots whose messages came again

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rocketmq-go/internal/brokerchild"
 )
 
 // A Java broker goes on with the transactions that we began, and we with its own: over one store, in turn. Needs Java and the
@@ -40,7 +42,7 @@ func continues(t *testing.T, release string) {
 	defer cancel()
 	dir := t.TempDir()
 	store := filepath.Join(dir, "store")
-	t.Setenv(childEnv+"_SET", "compatVersion="+release+";transactionTimeOut=1000;transactionCheckInterval=1000")
+	t.Setenv(moreEnv, "compatVersion="+release+";transactionTimeOut=1000;transactionCheckInterval=1000")
 	committed := 0
 	for life := range 4 {
 		name, start := "ours", func() (string, func()) { return ours(t, store) }
@@ -109,13 +111,8 @@ func count(t *testing.T, seen map[string]int) int {
 }
 
 func ours(t *testing.T, store string) (addr string, stop func()) {
-	b := startBroker(t, store)
-	return b.addr, func() {
-		_ = b.stdin()
-		if err := b.cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-	}
+	b := brokerchild.Start(t, store)
+	return b.Addr, func() { b.Stop(t) }
 }
 
 func java(t *testing.T, ctx context.Context, jars, dir, store string) (addr string, stop func()) {

@@ -4,12 +4,9 @@
 package transaction_test
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,90 +17,32 @@ import (
 
 	"go.uber.org/goleak"
 
-	"rocketmq-go/broker"
-	"rocketmq-go/config"
+	"rocketmq-go/internal/brokerchild"
 	"rocketmq-go/message"
 	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
 )
 
-// The kill test runs this test binary again as a child that is a broker, and kills it with SIGKILL.
-const childEnv = "ROCKETMQ_TRANSACTION_CHILD"
+// moreEnv has further settings of the broker, key=value, separated by semicolons.
+const moreEnv = "ROCKETMQ_TRANSACTION_SET"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childEnv); dir != "" {
-		if err := runBroker(dir); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		return
-	}
+	brokerchild.Main(settings)
 	goleak.VerifyTestMain(m)
 }
 
 // settings are the broker's; the environment may have more of them.
 func settings(dir string) map[string]string {
-	set := map[string]string{
-		"brokerName": "broker-a", "brokerIP1": "127.0.0.1", "bindAddress": "127.0.0.1", "listenPort": "0",
-		"storePathRootDir": dir, "rocketmqHome": dir, "mappedFileSizeCommitLog": "4194304", "maxIndexNum": "20000",
-		"mappedFileSizeConsumeQueue": "60000", "maxHashSlotNum": "5000", "transactionTimeOut": "100",
-		"transactionCheckInterval": "150", "transactionCheckMax": "1000", "transactionOpBatchInterval": "50",
-		"flushConsumerOffsetInterval": "100",
-	}
-	for pair := range strings.SplitSeq(os.Getenv(childEnv+"_SET"), ";") {
+	set := brokerchild.Settings(dir, map[string]string{
+		"transactionTimeOut": "100", "transactionCheckInterval": "150", "transactionCheckMax": "1000",
+		"transactionOpBatchInterval": "50", "flushConsumerOffsetInterval": "100",
+	})
+	for pair := range strings.SplitSeq(os.Getenv(moreEnv), ";") {
 		if key, value, ok := strings.Cut(pair, "="); ok {
 			set[key] = value
 		}
 	}
 	return set
-}
-
-// runBroker is a broker until standard input ends; then it stops cleanly.
-func runBroker(dir string) error {
-	set := settings(dir)
-	cfg, _, err := config.LoadBroker(config.Options{Set: set, Env: func(string) string { return "" }})
-	if err != nil {
-		return err
-	}
-	b, err := broker.New(broker.Options{Config: cfg})
-	if err != nil {
-		return err
-	}
-	if err := b.Start(context.Background()); err != nil {
-		return err
-	}
-	fmt.Println(b.Addr())
-	_, _ = bufio.NewReader(os.Stdin).ReadByte()
-	return b.Close(context.Background())
-}
-
-// child is a running broker.
-type child struct {
-	cmd   *exec.Cmd
-	stdin func() error
-	addr  string
-}
-
-func startBroker(t *testing.T, dir string) *child {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+dir)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the broker did not start: %v", err)
-	}
-	return &child{cmd: cmd, stdin: in.Close, addr: strings.TrimSpace(line)}
 }
 
 // client is a producer in two groups, one of which the broker asks in vain: it says that it does not know yet.
@@ -230,8 +169,8 @@ func TestKill(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	for round := range rounds {
-		b := startBroker(t, dir)
-		c := newClient(t, b.addr)
+		b := brokerchild.Start(t, dir)
+		c := newClient(t, b.Addr)
 		if err := c.heartbeat(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -273,19 +212,18 @@ func TestKill(t *testing.T) {
 		if round%3 == 2 { // a clean stop among the others
 			close(stop)
 			producing.Wait()
-			_ = b.stdin()
-		} else if err := b.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
+			b.Stop(t)
+		} else {
+			b.Kill(t)
 		}
-		_ = b.cmd.Wait()
 		if round%3 != 2 {
 			producing.Wait()
 		}
 		_ = c.Close()
 	}
 
-	b := startBroker(t, dir)
-	c := newClient(t, b.addr)
+	b := brokerchild.Start(t, dir)
+	c := newClient(t, b.Addr)
 	defer c.Close()
 	if err := c.heartbeat(ctx); err != nil {
 		t.Fatal(err)
@@ -329,10 +267,5 @@ func TestKill(t *testing.T) {
 	}
 	t.Logf("%d half messages in %d lives, %d delivered, %d of them again, %d questions in the last life",
 		sent, rounds, len(seen), copies, c.asked.Load())
-	if err := b.stdin(); err != nil {
-		t.Error(err)
-	}
-	if err := b.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	b.Stop(t)
 }

@@ -19,28 +19,29 @@ const module = "rocketmq-go/"
 // mayImport lists, for each top-level folder, the other top-level folders that its non-test code may import.
 // A sub-folder with an entry of its own is judged by that entry.
 var mayImport = map[string]string{
-	"compat":            "",
-	"telemetry":         "",
-	"config":            "compat",
-	"message":           "compat",
-	"remoting":          "compat message telemetry",
-	"remoting/protocol": "compat message",
-	"remoting/observe":  "compat message remoting telemetry",
-	"auth":              "compat remoting broker/metafile",
-	"store":             "compat message",
-	"namesrv":           "compat config message remoting telemetry",
-	"controller":        "compat config message remoting telemetry",
-	"broker":            "auth compat config message remoting store telemetry",
-	"broker/metafile":   "message remoting",
-	"admin":             "auth compat config message remoting",
-	"rocketmqtest":      "compat config message remoting store namesrv broker admin",
-	"internal":          "compat config message remoting",
-	"cmd":               "auth compat config message remoting store namesrv controller broker admin telemetry",
+	"compat":               "",
+	"telemetry":            "",
+	"config":               "compat",
+	"message":              "compat",
+	"remoting":             "compat message telemetry",
+	"remoting/protocol":    "compat message",
+	"remoting/observe":     "compat message remoting telemetry",
+	"auth":                 "compat remoting broker/metafile",
+	"store":                "compat message",
+	"namesrv":              "compat config message remoting telemetry",
+	"controller":           "compat config message remoting telemetry",
+	"broker":               "auth compat config message remoting store telemetry",
+	"broker/metafile":      "message remoting",
+	"admin":                "auth compat config message remoting",
+	"rocketmqtest":         "compat config message remoting store namesrv broker admin",
+	"internal":             "compat config message remoting",
+	"internal/brokerchild": "config broker",
+	"cmd":                  "auth compat config message remoting store namesrv controller broker admin telemetry",
 }
 
 // testOnly are packages that only tests may import, and what helps them.
 var testOnly = []string{
-	module + "telemetry/otlptest", module + "telemetry/metrictest", "google.golang.org/grpc", "go.opentelemetry.io/",
+	module + "telemetry/otlptest", module + "telemetry/metrictest", module + "internal/brokerchild", "google.golang.org/grpc", "go.opentelemetry.io/",
 }
 
 func TestImportsGoOneWay(t *testing.T) {
