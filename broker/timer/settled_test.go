@@ -54,3 +54,24 @@ func TestSettled(t *testing.T) {
 		watch(late.Add(-2*time.Second), 2)
 	})
 }
+
+// What is not entered has not come, however long ago it was due.
+func TestSettledWhileNothingIsEntered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStory(t)
+		defer s.close()
+		s.stopEnter.Store(true)
+		s.start("", "")
+		sent, due := time.Now(), time.Now().Add(time.Second)
+		s.send("a", due, "")
+		time.Sleep(time.Minute)
+		if settled := time.UnixMilli(s.service.Settled()); settled.Before(sent) || !settled.Before(due) {
+			t.Errorf("settled is %v, sent at %v and due at %v", settled, sent, due)
+		}
+		s.stopEnter.Store(false)
+		time.Sleep(time.Minute)
+		if settled := time.UnixMilli(s.service.Settled()); settled.Before(due) || s.store.MaxOffset("T", 3) != 1 {
+			t.Errorf("settled is %v, due was %v", settled, due)
+		}
+	})
+}

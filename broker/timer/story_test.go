@@ -63,7 +63,9 @@ type story struct {
 	running atomic.Pointer[Service]
 	cancel  context.CancelFunc
 	done    chan error
-	read    map[string]int64 // queue → next offset
+	// stopEnter is timerStopEnqueue.
+	stopEnter atomic.Bool
+	read      map[string]int64 // queue → next offset
 
 	mu   sync.Mutex // guards the rest
 	log  strings.Builder
@@ -204,7 +206,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 
 func (s *story) start(window, tick string) string {
 	o := Options{
-		Dir: s.dir, FileSize: 400, Store: s.store, Put: s.putOrFail,
+		Dir: s.dir, FileSize: 400, Store: s.store, Put: s.putOrFail, StopEnter: s.stopEnter.Load,
 		Log: slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{ReplaceAttr: s.attr})),
 	}
 	o.Window, _ = strconv.Atoi(window)
