@@ -8,14 +8,8 @@ package timer_test
 import (
 	"context"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,32 +19,22 @@ import (
 // A Java broker delivers what we have entered, and we what it has: over one store, in turn, stopped cleanly and killed.
 // Needs Java and the jars that conformance/harness fetches.
 func TestJavaContinues(t *testing.T) {
-	jars := os.Getenv("ROCKETMQ_APACHE_JARS")
-	if jars == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		jars = filepath.Join(cache, "rocketmq-go", "apache")
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 12*time.Minute)
 	defer cancel()
-	dir := t.TempDir()
-	store := filepath.Join(dir, "store")
+	store := t.TempDir()
 	b := &book{due: map[string]time.Time{}, taken: map[string]bool{}, maybe: map[string]bool{}}
 	by := map[string]string{} // who took each message
 	var lives []string
 	var killed [][2]time.Time
 	for life, name := range []string{"ours", "Java", "ours, killed", "Java, killed", "ours", "Java", "ours"} {
-		var addr string
-		var stop func(kill bool)
+		var broker *brokerchild.Child
 		if strings.HasPrefix(name, "ours") {
-			addr, stop = ours(t, store)
+			broker = brokerchild.Start(t, store)
 		} else {
-			addr, stop = java(t, ctx, filepath.Join(jars, "5.3.3"), dir, store)
+			broker = brokerchild.StartJava(ctx, t, "5.3.3", settings(store))
 		}
 		began := time.Now()
-		c := newClient(t, addr)
+		c := newClient(t, broker.Addr)
 		before := len(c.delivered(ctx))
 		if life < 6 {
 			for i := range 60 {
@@ -78,9 +62,11 @@ func TestJavaContinues(t *testing.T) {
 			checkAll(t, b, by, c.delivered(ctx), killed)
 		}
 		_ = c.Close()
-		stop(strings.HasSuffix(name, "killed"))
 		if strings.HasSuffix(name, "killed") {
+			broker.Kill(t)
 			killed = append(killed, [2]time.Time{began, time.Now()})
+		} else {
+			broker.Stop(t)
 		}
 	}
 	t.Log(strings.Join(lives, "; "))
@@ -121,88 +107,4 @@ func checkAll(t *testing.T, b *book, by map[string]string, seen map[string][]tim
 		}
 	}
 	t.Logf("%d messages; twice came %v", len(b.due), twice)
-}
-
-func ours(t *testing.T, store string) (addr string, stop func(kill bool)) {
-	b := brokerchild.Start(t, store)
-	return b.Addr, func(kill bool) {
-		if !kill {
-			b.Stop(t)
-			return
-		}
-		b.Kill(t)
-	}
-}
-
-func java(t *testing.T, ctx context.Context, jars, dir, store string) (addr string, stop func(kill bool)) {
-	port := freePorts(t)
-	var conf strings.Builder
-	for key, value := range settings(store) {
-		if key != "bindAddress" && key != "rocketmqHome" && key != "listenPort" {
-			fmt.Fprintf(&conf, "%s=%s\n", key, value)
-		}
-	}
-	fmt.Fprintf(&conf, "listenPort=%d\nhaListenPort=%d\n", port, port+1)
-	file := filepath.Join(dir, "broker.conf")
-	if err := os.MkdirAll(filepath.Join(dir, "conf"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		file: conf.String(),
-		filepath.Join(dir, "conf", "logback_broker.xml"): `<configuration><root level="OFF"/></configuration>`,
-	} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(ctx, "java", "--add-opens", "java.base/java.nio=ALL-UNNAMED",
-		"--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED", "--add-exports", "java.base/jdk.internal.ref=ALL-UNNAMED",
-		"--add-opens", "java.base/java.lang=ALL-UNNAMED", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m",
-		"-XX:MaxDirectMemorySize=256m", "-Duser.home="+dir, "-cp", filepath.Join(jars, "*"),
-		"org.apache.rocketmq.broker.BrokerStartup", "-c", file)
-	cmd.Env = append(os.Environ(), "ROCKETMQ_HOME="+dir)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	addr = "127.0.0.1:" + strconv.Itoa(port)
-	for {
-		conn, err := net.DialTimeout("tcp", addr, time.Second)
-		if err == nil {
-			conn.Close()
-			break
-		}
-		if ctx.Err() != nil {
-			t.Fatal("the Java broker does not start")
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return addr, func(kill bool) {
-		if kill {
-			_ = cmd.Process.Kill()
-		} else {
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-		}
-		_ = cmd.Wait() // 143 after a signal
-	}
-}
-
-// freePorts finds a port with free neighbours.
-func freePorts(t *testing.T) int {
-	for port := 19000 + os.Getpid()%8000; port < 32000; port += 5 {
-		free := true
-		for _, p := range []int{port - 2, port, port + 1} {
-			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(p))
-			if err != nil {
-				free = false
-				break
-			}
-			l.Close()
-		}
-		if free {
-			return port
-		}
-	}
-	t.Fatal("no free ports")
-	return 0
 }

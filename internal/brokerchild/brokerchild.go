@@ -2,7 +2,7 @@
 // Copyright the rocketmq-go authors.
 
 // Package brokerchild runs brokers in processes of their own, so that tests can kill them: the test binary runs itself
-// again, and Main makes a broker of that run.
+// again, and Main makes a broker of that run. StartJava runs Apache's, for stores that go from one to the other.
 package brokerchild
 
 import (
@@ -68,7 +68,8 @@ func run(set map[string]string) error {
 type Child struct {
 	Addr  string
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.Closer // ours alone
+	java  bool
 }
 
 // Start runs a broker on a directory and waits until it is ready.
@@ -98,6 +99,10 @@ func Start(t testing.TB, dir string) *Child {
 // Stop ends the broker cleanly.
 func (c *Child) Stop(t testing.TB) {
 	t.Helper()
+	if c.java {
+		c.stopJava(t)
+		return
+	}
 	_ = c.stdin.Close()
 	if err := c.cmd.Wait(); err != nil {
 		t.Error(err)
