@@ -45,8 +45,13 @@ func offsetsSaved(dir string, lmq bool) time.Time {
 
 func (b *Broker) popRules(reviveQueues int32) pop.Rules {
 	v := b.values()
+	limit := int64(0)
+	if v.EnablePopMessageThreshold {
+		limit = v.PopInflightMessageThreshold
+	}
 	return pop.Rules{
-		Broker: v.BrokerName, Cluster: v.BrokerClusterName, ReviveQueues: reviveQueues,
+		MaxInFlight: limit,
+		Broker:      v.BrokerName, Cluster: v.BrokerClusterName, ReviveQueues: reviveQueues,
 		ReviveInterval: config.Millis(v.ReviveInterval), RetryV2: v.EnableRetryTopicV2, NoRetryV1: !v.RetrieveMessageFromPopRetryTopicV1,
 		ActualRetryTopic: v.PopResponseReturnActualRetryTopic, RetryProbability: v.PopFromRetryProbability,
 		InitInMemory: v.InitPopOffsetByCheckMsgInMem, SkipUnreadable: v.SkipWhenCKRePutReachMaxTimes,

@@ -17,11 +17,11 @@ func TestCheckExplains(t *testing.T) {
 		code             int
 		want             []string
 	}{
-		{"fine", "", "brokerName=a\npullMessageThreadPoolNums=3\nenablePopMessageThreshold=false\n", ExitOK, []string{
+		{"fine", "", "brokerName=a\npullMessageThreadPoolNums=3\nasyncLearner=false\n", ExitOK, []string{
 			"a broker by the rules of 5.3.3\n",
-			"  brokerName=a                     works\n",
-			"  pullMessageThreadPoolNums=3      no effect: there are no thread pools per kind of request here\n",
-			"  enablePopMessageThreshold=false  no effect yet: belongs to a limit of messages that are popped and not acknowledged\n",
+			"  brokerName=a                 works\n",
+			"  pullMessageThreadPoolNums=3  no effect: there are no thread pools per kind of request here\n",
+			"  asyncLearner=false           no effect yet: belongs to controller mode\n",
 			"\nThe broker starts with this file.\n",
 		}},
 		{"wrong", "", "brokerNam=a\nfileReservedTime=48 \nregionId=a\nregionId=b", 1, []string{

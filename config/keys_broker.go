@@ -320,8 +320,8 @@ type BrokerConfig struct {
 	EnableMixedMessageType bool `def:"false" v4:"!" later:"message types of topics"`
 	// Register in parts of splitRegistrationSize topics.
 	EnableSplitRegistration       bool  `def:"false" v4:"!" later:"split registration"`
-	PopInflightMessageThreshold   int64 `def:"10000" v4:"!" later:"a limit of messages that are popped and not acknowledged"`
-	EnablePopMessageThreshold     bool  `def:"false" v4:"!" later:"a limit of messages that are popped and not acknowledged"`
+	PopInflightMessageThreshold   int64 `def:"10000" v4:"!"`
+	EnablePopMessageThreshold     bool  `def:"false" v4:"!"`
 	EnableFastChannelEventProcess bool  `def:"false" v4:"!" none:"internal tuning of the Java server"`
 	PrintChannelGroups            bool  `def:"false" v4:"!" none:"internal tuning of the Java server"`
 	PrintChannelGroupsMinNum      int   `def:"5" v4:"!" none:"internal tuning of the Java server"`

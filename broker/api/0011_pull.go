@@ -231,7 +231,7 @@ func (p *puller) subscription(o *pull, cfg *config.BrokerValues) error {
 	online := o.online
 	var sub *client.Subscription
 	if o.SysFlag&pullSubscription != 0 {
-		sub = p.consumers.Compensated(o.Group, o.Topic, o.Expression, o.Type)
+		sub = p.consumers.Compensated(o.Group, o.Topic, o.Expression, o.Type, false)
 		if sub == nil {
 			data, err := filter.Build(o.Topic, o.Expression, o.Type)
 			if err != nil {

@@ -183,14 +183,14 @@ func (p *popper) subscription(topic, group string, h *protocol.PopMessageRequest
 	if expression == "" {
 		expression, kind = filter.All, filter.TypeTag
 	}
-	if sub := p.consumers.Compensated(group, topic, expression, kind); sub != nil {
+	if sub := p.consumers.Compensated(group, topic, expression, kind, true); sub != nil {
 		return sub, nil
 	}
 	data, err := filter.Build(topic, expression, kind)
 	if err != nil {
 		return nil, err
 	}
-	sub := &client.Subscription{SubscriptionData: *data}
+	sub := &client.Subscription{SubscriptionData: *data, Popped: true}
 	if filter.IsTag(data.ExpressionType) {
 		sub.Matcher = filter.Of(data, nil)
 	} else if sub.Matcher, err = filter.SQL(data); err != nil {
@@ -201,7 +201,7 @@ func (p *popper) subscription(topic, group string, h *protocol.PopMessageRequest
 	retry := pop.RetryTopic(topic, group, cfg.EnableRetryTopicV2)
 	if all, err := filter.Build(retry, filter.All, filter.TypeTag); err == nil {
 		all.SubVersion = sub.SubVersion
-		p.consumers.Compensate(group, retry, &client.Subscription{SubscriptionData: *all})
+		p.consumers.Compensate(group, retry, &client.Subscription{SubscriptionData: *all, Popped: true})
 	}
 	return sub, nil
 }
@@ -224,7 +224,7 @@ func (o *popped) answer(res *pop.Result) *protocol.Response {
 	if res.Count > 0 {
 		resp.Code, resp.Remark, resp.Body = protocol.RespSuccess, protocol.Some(getStatusNames[store.Found]), res.Body
 		for _, got := range res.Got {
-			o.p.stats.Get(o.request.Group, got.Topic, got.Count, got.Bytes)
+			o.p.stats.Popped(o.request.Group, o.request.Topic.TopicName, got.Topic, got.Count, got.Bytes)
 		}
 	}
 	return resp

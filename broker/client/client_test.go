@@ -321,7 +321,7 @@ func TestManyGoAtOnce(t *testing.T) {
 func TestCompensation(t *testing.T) {
 	w := newWorld()
 	c := w.consumers
-	if c.Compensated("g", "T", "A", "TAG") != nil || c.FindSubscription("g", "T") != nil {
+	if c.Compensated("g", "T", "A", "TAG", false) != nil || c.FindSubscription("g", "T") != nil {
 		t.Error("a subscription out of nothing")
 	}
 	data, err := filter.Build("T", "A", "TAG")
@@ -329,10 +329,10 @@ func TestCompensation(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Compensate("g", "T", &Subscription{SubscriptionData: *data, Matcher: filter.Of(data, nil)})
-	if s := c.Compensated("g", "T", "A", "TAG"); s == nil || c.FindSubscription("g", "T") != s || c.SubscriptionCount("g") != 1 {
+	if s := c.Compensated("g", "T", "A", "TAG", false); s == nil || c.FindSubscription("g", "T") != s || c.SubscriptionCount("g") != 1 {
 		t.Error("not remembered")
 	}
-	if c.Compensated("g", "T", "B", "TAG") != nil {
+	if c.Compensated("g", "T", "B", "TAG", false) != nil {
 		t.Error("another expression")
 	}
 	long := &Subscription{SubscriptionData: protocol.SubscriptionData{SubString: strings.Repeat("x", rememberedUpTo+1)}}
@@ -340,7 +340,7 @@ func TestCompensation(t *testing.T) {
 		t.Error("a huge expression is remembered")
 	}
 	w.now = w.now.Add(9 * time.Minute)
-	if n := testing.AllocsPerRun(10, func() { c.Compensated("g", "T", "A", "TAG") }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { c.Compensated("g", "T", "A", "TAG", false) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	w.now = w.now.Add(9 * time.Minute)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"rocketmq-go/remoting/protocol"
 )
 
 // compensations remembers what consumers subscribe to that send no heartbeat but bring their expression with each
@@ -48,14 +50,15 @@ func (c *Consumers) Compensate(group, topic string, s *Subscription) {
 	known.sub, known.seen = s, now
 }
 
-// Compensated gives the remembered subscription if it says the same, so that a pull need not build it again; it counts
-// as seen. Nil: build it and call Compensate. The strings may be views.
-func (c *Consumers) Compensated(group, topic, expression, expressionType string) *Subscription {
+// Compensated gives the remembered subscription if it says the same, so that a pull or a pop need not build it again; it
+// counts as seen. Nil: build it and call Compensate. The strings may be views.
+func (c *Consumers) Compensated(group, topic, expression, expressionType string, popped bool) *Subscription {
 	t, now := &c.compensations, c.o.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := t.groups[group][topic]
-	if known == nil || known.sub.SubString != expression || known.sub.ExpressionType != expressionType {
+	if known == nil || known.sub.SubString != expression || known.sub.ExpressionType != expressionType ||
+		known.sub.Popped != popped {
 		return nil
 	}
 	known.seen = now
@@ -75,6 +78,17 @@ func (c *Consumers) FindSubscription(group, topic string) *Subscription {
 		return known.sub
 	}
 	return nil
+}
+
+// Pops tells whether a group pops from a topic: its heartbeats say so, or it did.
+func (c *Consumers) Pops(group, topic string) bool {
+	if g := c.Group(group); g != nil && g.Type() == protocol.ConsumePop {
+		return true
+	}
+	c.compensations.mu.RLock()
+	defer c.compensations.mu.RUnlock()
+	known := c.compensations.groups[group][topic]
+	return known != nil && known.sub.Popped
 }
 
 // SubscriptionCount is the number of topics a group subscribes to by heartbeat, or else by its pulls.

@@ -47,6 +47,8 @@ type Subscription struct {
 	protocol.SubscriptionData
 	// Matcher chooses the messages; nil means all.
 	Matcher store.Matcher
+	// Popped tells that a pop brought it, and no heartbeat or pull.
+	Popped bool
 }
 
 // ConsumerGroup is an online group. Reading the kind and the subscriptions takes no lock.

@@ -25,19 +25,22 @@ import (
 	"rocketmq-go/telemetry/metrictest"
 )
 
-// play sends the recorded traffic to a broker. The connections stay open until the test ends. Before a step that waits
-// for delayed messages it waits until they are delivered, which takes a slow machine longer.
-func play(t *testing.T, addr string, delivered func() bool) {
+// play sends recorded traffic to a broker. The connections stay open until the test ends. Where a step waits for what comes
+// by itself, settled tells when it has come; nil: the time of the recording.
+func play(t *testing.T, traffic, addr string, settled func() bool) {
 	t.Helper()
-	steps, err := replay.LoadFile("testdata/traffic.jsonl")
+	steps, err := replay.LoadFile("testdata/" + traffic + ".jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := replay.NewRunner(func(string) (net.Conn, error) { return net.Dial("tcp", addr) })
 	t.Cleanup(r.Close)
 	for _, st := range steps {
-		for deadline := time.Now().Add(time.Minute); st.WaitMs > 0 && !delivered() && time.Now().Before(deadline); {
-			time.Sleep(10 * time.Millisecond)
+		if st.WaitMs > 0 && settled != nil {
+			for deadline := time.Now().Add(time.Minute); !settled() && time.Now().Before(deadline); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			st.WaitMs = 0
 		}
 		got, err := r.Do(st)
 		if err != nil {
@@ -112,18 +115,17 @@ func remove(from, labels map[string]string) bool {
 	return true
 }
 
-const recording = "testdata/java-5.3.3.prom"
-
-// The recording is made anew with the addresses of a fresh Java broker, whose metricsLabel is zone:z1,rack:r2:
+// A recording of testdata is made anew with the addresses of a fresh Java broker 5.3.3, whose metricsLabel is zone:z1,rack:r2:
 //
-//	ROCKETMQ_METRICS_BROKER=127.0.0.1:10911 ROCKETMQ_METRICS_URL=http://127.0.0.1:5557/metrics go test -run Record ./broker/metrics
+//	ROCKETMQ_METRICS_TRAFFIC=traffic ROCKETMQ_METRICS_BROKER=127.0.0.1:10911 \
+//	ROCKETMQ_METRICS_URL=http://127.0.0.1:5557/metrics go test -run Record ./broker/metrics
 func TestRecord(t *testing.T) {
-	addr, url := os.Getenv("ROCKETMQ_METRICS_BROKER"), os.Getenv("ROCKETMQ_METRICS_URL")
+	traffic, addr, url := os.Getenv("ROCKETMQ_METRICS_TRAFFIC"), os.Getenv("ROCKETMQ_METRICS_BROKER"), os.Getenv("ROCKETMQ_METRICS_URL")
 	if addr == "" || url == "" {
 		t.Log("nothing to record from")
 		return
 	}
-	play(t, addr, func() bool { return true })
+	play(t, traffic, addr, nil)
 	resp, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +146,7 @@ func TestRecord(t *testing.T) {
 		}
 		out.WriteString(line)
 	}
-	if err := os.WriteFile(recording, out.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile("testdata/"+traffic+".prom", out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -156,7 +158,7 @@ var varying = []string{
 	"rocketmq_consumer_group_create_execution_time_milliseconds_bucket", "rocketmq_consumer_group_create_execution_time_milliseconds_sum",
 	"rocketmq_storage_", "rocketmq_consumer_lag_latency_milliseconds", "rocketmq_consumer_queueing_latency_milliseconds",
 	"rocketmq_finish_message_latency_milliseconds_sum", "rocketmq_delay_message_latency_seconds_sum",
-	"rocketmq_timer_enqueue_latency_milliseconds", "rocketmq_timer_dequeue_latency_milliseconds",
+	"rocketmq_timer_enqueue_latency_milliseconds", "rocketmq_timer_dequeue_latency_milliseconds", "rocketmq_pop_revive_latency_milliseconds",
 }
 
 func hasPrefix(key string, prefixes []string) bool {
@@ -166,7 +168,26 @@ func hasPrefix(key string, prefixes []string) bool {
 // The same requests as were sent to a Java broker make the same series with the same values.
 func TestSameAsJava(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(recording)
+	compare(t, "traffic", func(now series) bool {
+		return now["rocketmq_timer_dequeue_total storage_medium=disk storage_type=local topic=MTopic"] == 1 &&
+			now["rocketmq_messages_out_total consumer_group=SCHEDULE_CONSUMER is_system=true topic=SCHEDULE_TOPIC_XXXX"] == 2
+	}, different, "")
+}
+
+// Groups that pop: with clients that say so, that say push, and that say nothing; some tags, in order, with messages that
+// come again. Timers and requests are compared above.
+func TestPopsSameAsJava(t *testing.T) {
+	t.Parallel()
+	compare(t, "pops", func(now series) bool {
+		return now["rocketmq_pop_revive_retry_messages_total consumer_group=GC put_status=PUT_OK topic=PopC"] == 2
+	}, differentPops, "rocketmq_messages_out_", "rocketmq_throughput_out_", "rocketmq_consumer_lag_", "rocketmq_consumer_inflight_",
+		"rocketmq_consumer_ready_", "rocketmq_consumer_queueing_", "rocketmq_consumer_connections", "rocketmq_pop_")
+}
+
+// compare plays traffic and compares the series whose names begin with one of about with the recording's.
+func compare(t *testing.T, traffic string, settled func(now series) bool, different map[string]string, about ...string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + traffic + ".prom")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,11 +200,7 @@ func TestSameAsJava(t *testing.T) {
 		mq.Broker.Collect(metric.NewWriter(&text))
 		return text.Bytes()
 	}
-	play(t, mq.BrokerAddr, func() bool {
-		now := parse(t, collect())
-		return now["rocketmq_timer_dequeue_total storage_medium=disk storage_type=local topic=MTopic"] == 1 &&
-			now["rocketmq_messages_out_total consumer_group=SCHEDULE_CONSUMER is_system=true topic=SCHEDULE_TOPIC_XXXX"] == 2
-	})
+	play(t, traffic, mq.BrokerAddr, func() bool { return settled(parse(t, collect())) })
 	text = collect()
 	if _, err := metrictest.Parse(string(text)); err != nil {
 		t.Error(err)
@@ -192,7 +209,7 @@ func TestSameAsJava(t *testing.T) {
 	for key, value := range java {
 		got, ok := ours[key]
 		switch {
-		case different[key] != "":
+		case different[key] != "" || !hasPrefix(key, about):
 		case !ok:
 			t.Errorf("missing: %s %v", key, value)
 		case got != value && !hasPrefix(key, varying):
@@ -200,7 +217,7 @@ func TestSameAsJava(t *testing.T) {
 		}
 	}
 	for key, value := range ours {
-		if _, ok := java[key]; !ok && different[key] == "" && !strings.HasPrefix(key, "rocketmq_broker_") {
+		if _, ok := java[key]; !ok && different[key] == "" && hasPrefix(key, about) && !strings.HasPrefix(key, "rocketmq_broker_") {
 			t.Errorf("not there in Java: %s %v", key, value)
 		}
 	}
@@ -224,6 +241,15 @@ var different = func() map[string]string {
 	for _, name := range []string{"message_size_sum", "message_size_count", "messages_in_total", "throughput_in_total"} {
 		all["rocketmq_"+name+" is_system=false"+labels] = gone
 	}
+	unlike(all)
+	for _, le := range []string{"1024.0", "4096.0", "524288.0", "1048576.0", "2097152.0", "4194304.0", "+Inf"} {
+		all["rocketmq_message_size_bucket is_system=false le="+le+labels] = gone
+	}
+	return all
+}()
+
+// unlike are the series of POP that differ in all traffic.
+func unlike(all map[string]string) {
 	for queue := range 8 {
 		all["rocketmq_pop_revive_lag_milliseconds queue_id="+strconv.Itoa(queue)] = behind
 	}
@@ -232,8 +258,30 @@ var different = func() map[string]string {
 	for _, le := range []string{"1.0", "10.0", "100.0", "1000.0", "2000.0", "3000.0", "+Inf"} {
 		all[scans+"bucket le="+le] = scanned
 	}
-	for _, le := range []string{"1024.0", "4096.0", "524288.0", "1048576.0", "2097152.0", "4194304.0", "+Inf"} {
-		all["rocketmq_message_size_bucket is_system=false le="+le+labels] = gone
+}
+
+// differentPops are series of groups that pop that differ, and why.
+var differentPops = func() map[string]string {
+	const (
+		push   = "a group that pops is known by its pops, too, whatever its clients say"
+		twice  = "messages that are popped in order and not acknowledged are not counted as ready, too"
+		inside = "the broker is not its own consumer"
+		reread = "Java counts acknowledgements each time it reads them"
+	)
+	all := map[string]string{
+		"rocketmq_consumer_ready_messages consumer_group=GE is_retry=false is_system=false topic=PopE":                                 twice,
+		"rocketmq_consumer_lag_messages consumer_group=GE is_retry=false is_system=false topic=PopE":                                   twice,
+		"rocketmq_messages_out_total consumer_group=CID_RMQ_SYS_REVIVE_GROUP is_system=true topic=rmq_sys_REVIVE_LOG_DefaultCluster":   inside,
+		"rocketmq_throughput_out_total consumer_group=CID_RMQ_SYS_REVIVE_GROUP is_system=true topic=rmq_sys_REVIVE_LOG_DefaultCluster": inside,
 	}
+	for _, name := range []string{"lag_messages", "inflight_messages", "ready_messages", "lag_latency_milliseconds", "queueing_latency_milliseconds"} {
+		for _, retry := range []string{"true", "false"} {
+			all["rocketmq_consumer_"+name+" consumer_group=GB is_retry="+retry+" is_system=false topic=PopB"] = push
+		}
+	}
+	for queue := range 8 {
+		all["rocketmq_pop_revive_out_message_total consumer_group=GC queue_id="+strconv.Itoa(queue)+" revive_message_type=ACK topic=PopC"] = reread
+	}
+	unlike(all)
 	return all
 }()

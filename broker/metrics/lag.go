@@ -8,6 +8,7 @@ import (
 
 	"rocketmq-go/broker/client"
 	"rocketmq-go/broker/put"
+	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/telemetry/metric"
 )
 
@@ -18,8 +19,12 @@ import (
 //
 // A queue of which nothing is known has no lag: the group begins at its end. Where the group wants only some tags, the
 // messages in between are counted by their queue units, the first 20,000 of them for all.
+//
+// The offset of a group that pops is behind what it was given; in order, before it. What it has to be given again has a lag
+// of its own.
 type lag struct {
 	group, topic              string
+	retry                     bool // of the pop retry topics
 	messages, inflight, ready int64
 	unconsumed, unpulled      int64 // store time of the oldest one, ms; 0 if there is none
 }
@@ -51,7 +56,7 @@ func (s *Sources) lags(w *metric.Writer) {
 
 func (s *Sources) lagLabels(l *lag) []string {
 	return []string{
-		"consumer_group", l.group, "topic", l.topic, "is_retry", "false", "is_system", boolean(s.system(l.topic, l.group)),
+		"consumer_group", l.group, "topic", l.topic, "is_retry", boolean(l.retry), "is_system", boolean(s.system(l.topic, l.group)),
 	}
 }
 
@@ -69,6 +74,10 @@ func (s *Sources) measure() (online, offline []lag) {
 			}
 			l := lag{group: g.GroupName, topic: name}
 			sub := s.Consumers.FindSubscription(g.GroupName, name)
+			if s.Pop != nil && s.Consumers.Pops(g.GroupName, name) {
+				*list = append(*list, s.popping(l, t, sub)...)
+				continue
+			}
 			for id := range max(t.WriteQueueNums, 0) {
 				s.queue(&l, id, sub)
 			}
@@ -98,6 +107,41 @@ func (s *Sources) queue(l *lag, id int32, sub *client.Subscription) {
 	l.ready += s.count(l.topic, id, pulled, end, sub)
 	l.unconsumed = earlier(l.unconsumed, s.timeOf(l.topic, id, committed, end))
 	l.unpulled = earlier(l.unpulled, s.timeOf(l.topic, id, pulled, end))
+}
+
+// popping is the lag of a group that pops, and that of what it has to be given again.
+func (s *Sources) popping(l lag, t *protocol.TopicConfig, sub *client.Subscription) []lag {
+	for id := range max(t.WriteQueueNums, 0) {
+		s.popped(&l, t.TopicName, id, sub)
+	}
+	retry := lag{group: l.group, topic: l.topic, retry: true}
+	for _, name := range s.Pop.RetryTopics(l.topic, l.group) {
+		if t := s.Topics.Get(name); t != nil {
+			for id := range max(t.WriteQueueNums, 0) {
+				s.popped(&retry, name, id, nil)
+			}
+		}
+	}
+	return []lag{l, retry}
+}
+
+// popped adds the lag of one queue that is popped.
+func (s *Sources) popped(l *lag, topic string, id int32, sub *client.Subscription) {
+	end := max(s.Store.MaxOffset(topic, id), 0)
+	from, ok := s.Offsets.Query(l.group, topic, id)
+	if !ok {
+		from = end
+	}
+	n, ordered := s.Pop.InFlight(topic, l.group, id)
+	ready := s.count(topic, id, from, end, sub)
+	if ordered {
+		ready = max(ready-n, 0)
+	}
+	l.inflight += n
+	l.ready += ready
+	l.messages += ready + n
+	at := s.timeOf(topic, id, from, end)
+	l.unconsumed, l.unpulled = earlier(l.unconsumed, at), earlier(l.unpulled, at)
 }
 
 // timeOf is the store time of the message at an offset, 0 at the end.

@@ -37,7 +37,7 @@ func TestRecordPush(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := otlptest.Start(t, l)
-	play(t, addr, func() bool { return true })
+	play(t, "traffic", addr, nil)
 	<-r.Pushes // it may have been made before the end
 	lines := short(t, (<-r.Pushes).Lines())
 	if err := os.WriteFile(recordedPush, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
@@ -89,7 +89,7 @@ func TestPushSameAsJava(t *testing.T) {
 	defer exporter.Close()
 	push := func() map[string]string { return values(short(t, (<-r.Pushes).Lines())) }
 	onDisk := " storage_medium=disk storage_type=local topic=MTopic"
-	play(t, mq.BrokerAddr, func() bool {
+	play(t, "traffic", mq.BrokerAddr, func() bool {
 		now := push()
 		return now["point rocketmq_timer_dequeue_total"+onDisk] == "int 1" &&
 			now["point rocketmq_messages_out_total consumer_group=SCHEDULE_CONSUMER is_system:bool=true topic=SCHEDULE_TOPIC_XXXX"] == "int 2"

@@ -33,8 +33,15 @@ func (s *Service) Ack(a *Ack, done func(error)) {
 		return
 	}
 	msg := s.ackOf(a)
-	s.putAck(&msg, nil, a.Handle.ReviveQueue, a.Handle.PopTime+a.Handle.InvisibleTime, done)
+	s.putAck(&msg, nil, a.Handle.ReviveQueue, a.Handle.PopTime+a.Handle.InvisibleTime, func(err error) {
+		if err == nil {
+			s.inflight.done(a.key(), a.Handle.PopTime, 1)
+		}
+		done(err)
+	})
 }
+
+func (a *Ack) key() queueKey { return queueKey{a.Topic, a.Group, a.Queue} }
 
 // checkQueue refuses a revive queue that is none: nobody would read it. There may be more of them than reviveQueueNum says,
 // if there were more before.
@@ -100,7 +107,12 @@ func (s *Service) BatchAck(broker string, acks []protocol.BatchAck, from string,
 			continue
 		}
 		msg := s.ackOf(a)
-		s.putAck(&msg, offsets, a.Handle.ReviveQueue, a.Handle.PopTime+a.Handle.InvisibleTime, all.finish)
+		s.putAck(&msg, offsets, a.Handle.ReviveQueue, a.Handle.PopTime+a.Handle.InvisibleTime, func(err error) {
+			if err == nil {
+				s.inflight.done(a.key(), a.Handle.PopTime, len(offsets))
+			}
+			all.finish(err)
+		})
 	}
 	all.finish(nil)
 }
@@ -169,6 +181,8 @@ func (s *Service) Change(a *Ack, invisible int64, done func(popTime, invisibleTi
 			done(0, 0, err)
 			return
 		}
+		s.inflight.popped(a.key(), 1) // as a message of this pop
+		s.inflight.done(a.key(), a.Handle.PopTime, 1)
 		msg := s.ackOf(a)
 		due := a.Handle.PopTime + a.Handle.InvisibleTime
 		s.putAck(&msg, nil, a.Handle.ReviveQueue, due, func(err error) { done(now, invisible, err) })

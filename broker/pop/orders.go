@@ -82,14 +82,35 @@ func (o *orders) blocked(topic, group string, queue int32, attempt string) bool 
 func (q *order) opens() (at int64) {
 	for i, offset := range q.offsets {
 		if q.acked&(1<<i) == 0 {
-			next, ok := q.next[offset]
-			if !ok {
-				next = q.popTime + q.invisible
-			}
-			at = max(at, next)
+			at = max(at, q.visible(offset))
 		}
 	}
 	return at
+}
+
+// visible is when a message that is not acknowledged can be seen again, ms.
+func (q *order) visible(offset int64) int64 {
+	if next, ok := q.next[offset]; ok {
+		return next
+	}
+	return q.popTime + q.invisible
+}
+
+// open is how many messages a group has of a queue; not ok: none were popped in order.
+func (o *orders) open(topic, group string, queue int32) (n int64, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	q := o.find(topic, group, queue)
+	if q == nil {
+		return 0, false
+	}
+	now := o.s.o.Now().UnixMilli()
+	for i, offset := range q.offsets {
+		if q.acked&(1<<i) == 0 && q.visible(offset) > now {
+			n++
+		}
+	}
+	return n, true
 }
 
 // popped notes what a group was given, and tells the client how often it was given before.

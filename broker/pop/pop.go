@@ -67,6 +67,7 @@ type Rules struct {
 	InitInMemory     bool          // initPopOffsetByCheckMsgInMem
 	SkipUnreadable   bool          // skipWhenCKRePutReachMaxTimes: a message that cannot be read is given up in the end
 	WakeOrdered      bool          // enableNotifyAfterPopOrderLockRelease
+	MaxInFlight      int64         // popInflightMessageThreshold: a group that has more messages of a queue gets no others; 0: no limit
 }
 
 // Options are what a Service needs.
@@ -90,10 +91,11 @@ type Options struct {
 
 // Service is safe for concurrent use.
 type Service struct {
-	o      Options
-	locks  locks
-	orders *orders
-	counts counts
+	o        Options
+	locks    locks
+	orders   *orders
+	counts   counts
+	inflight inflight
 	// Pops are held pops, Notices held questions for news.
 	Pops, Notices *Holder
 
@@ -115,6 +117,7 @@ func New(o Options) (*Service, error) {
 	s.locks.held = map[queueKey]bool{}
 	s.Pops, s.Notices = newHolder(o.Now, o.Polling), newHolder(o.Now, o.Polling)
 	s.counts.init()
+	s.inflight.since, s.inflight.n = o.Now().UnixMilli(), map[queueKey]int64{}
 	var err error
 	s.orders, err = newOrders(s)
 	return s, err
@@ -229,12 +232,17 @@ func (s *Service) offset(group, topic string, queue int32) int64 {
 	return s.o.Store.MinOffset(topic, queue)
 }
 
-// GroupGone and TopicGone forget what was popped in order.
+// GroupGone and TopicGone forget what was popped.
 func (s *Service) GroupGone(group string) {
-	s.orders.forget(func(_, g string) bool { return g == group })
+	s.forget(func(_, g string) bool { return g == group })
 }
 
 // TopicGone is GroupGone for a topic.
 func (s *Service) TopicGone(topic string) {
-	s.orders.forget(func(t, _ string) bool { return t == topic })
+	s.forget(func(t, _ string) bool { return t == topic })
+}
+
+func (s *Service) forget(gone func(topic, group string) bool) {
+	s.orders.forget(gone)
+	s.inflight.forget(gone)
 }

@@ -355,7 +355,7 @@ func (w *reviver) work(ctx context.Context, ck *checkpoint) bool {
 func (w *reviver) again(ck *protocol.PopCheckPoint, offset int64) bool {
 	s := w.s
 	if offset < s.o.Store.MinOffset(ck.Topic, ck.QueueID) || offset >= s.o.Store.MaxOffset(ck.Topic, ck.QueueID) {
-		return true // deleted with its file, or with its topic
+		return w.over(ck) // deleted with its file, or with its topic
 	}
 	r, ok := s.record(&w.buf, ck.Topic, ck.QueueID, offset)
 	if !ok {
@@ -374,7 +374,13 @@ func (w *reviver) again(ck *protocol.PopCheckPoint, offset int64) bool {
 	for _, r := range message.AppendUnwrapped(nil, r) {
 		ok = w.put(ck, name, &r) && ok
 	}
-	return ok
+	return ok && w.over(ck)
+}
+
+// over ends the flight of one message of a checkpoint.
+func (w *reviver) over(ck *protocol.PopCheckPoint) bool {
+	w.s.inflight.done(queueKey{ck.Topic, ck.Cid, ck.QueueID}, ck.PopTime, 1)
+	return true
 }
 
 func (w *reviver) put(ck *protocol.PopCheckPoint, name string, r *message.Record) bool {
@@ -401,7 +407,7 @@ func (w *reviver) put(ck *protocol.PopCheckPoint, name string, r *message.Record
 	}
 	m.Properties = w.props.Append(nil, message.Java5)
 	status := s.store(&m)
-	s.counts.retried.add(name, ck.Cid, put.StatusName(status), "")
+	s.counts.retried.add(origin(name, ck.Cid), ck.Cid, put.StatusName(status), "")
 	if s.o.Put.Answer(status) != nil {
 		s.o.Log.Warn("a message that nobody acknowledged cannot be stored again, will be tried again", "topic", name,
 			"status", put.StatusName(status))
@@ -423,7 +429,7 @@ func (w *reviver) later(ck *protocol.PopCheckPoint, offset int64) bool {
 	times, _ := strconv.Atoi(ck.RePutTimes)
 	if times >= len(reputAfter) && s.o.Rules().SkipUnreadable {
 		s.o.Log.Error("a message that was popped cannot be read, given up", "topic", ck.Topic, "queue", ck.QueueID, "queueOffset", offset)
-		return true
+		return w.over(ck)
 	}
 	s.o.Log.Warn("a message that was popped cannot be read, will be tried again", "topic", ck.Topic, "queue", ck.QueueID,
 		"queueOffset", offset, "times", times)

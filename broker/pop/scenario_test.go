@@ -50,6 +50,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	stop-timers, start-timers
 //	reset group=G topic=T queue=0 to=0
 //	offset group=G topic=T queue=0, topics, revive, file
+//	in-flight group=G topic=T queue=0
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenario", func(t *testing.T, path string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -261,6 +262,9 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		return fmt.Sprint(s.f.Query(group, topic, queue))
 	case "held":
 		return fmt.Sprint(s.service.Pops.Held(), " ", s.service.Pops.HeldAt(topic, group, int32(number("queue", AnyQueue))))
+	case "in-flight":
+		n, ordered := s.service.InFlight(topic, group, queue)
+		return fmt.Sprint(n, map[bool]string{true: " in order"}[ordered])
 	case "forget":
 		s.service.TopicGone(topic)
 		s.service.GroupGone(group)
@@ -320,6 +324,8 @@ func (s *story) set(d *datadriven.TestData) string {
 			s.rules.InitInMemory = on
 		case "skip-unreadable":
 			s.rules.SkipUnreadable = on
+		case "most":
+			s.rules.MaxInFlight = int64(n)
 		case "per-queue":
 			s.polling.PerQueue = n
 		case "all":

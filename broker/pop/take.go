@@ -49,7 +49,7 @@ type Result struct {
 type Got struct {
 	Topic string
 	Count int
-	Bytes int
+	Bytes int // as stored
 }
 
 // maxBody is how large an answer gets before no further queue is read. One message may be as large.
@@ -63,6 +63,7 @@ type part struct {
 	start      int64
 	offsets    []int64
 	begin, end int    // in the body
+	bytes      int    // as stored
 	counts     string // of a pop in order
 	err        error
 }
@@ -127,11 +128,17 @@ func (t *taking) queues(topic *protocol.TopicConfig, first int, form byte) {
 
 func (t *taking) full() bool { return t.count >= t.r.Max || len(t.res.Body) >= maxBody }
 
+// tooMany tells whether the group has to acknowledge first.
+func (t *taking) tooMany(key queueKey) bool {
+	limit := t.rules.MaxInFlight
+	return limit > 0 && !t.r.Order && t.s.inflight.of(key) > limit
+}
+
 // queue takes from one queue.
 func (t *taking) queue(topic string, queue int32, form byte) {
 	s, group := t.s, t.r.Group
 	key := queueKey{topic, group, queue}
-	if t.full() || !s.locks.take(key) {
+	if t.full() || t.tooMany(key) || !s.locks.take(key) {
 		t.res.Rest += max(s.o.Store.MaxOffset(topic, queue)-s.offset(group, topic, queue), 0)
 		return
 	}
@@ -165,6 +172,7 @@ func (t *taking) queue(topic string, queue int32, form byte) {
 	t.open.Add(1)
 	s.putCheckpoint(ck, t.res.ReviveQueue, func(err error) {
 		if p.err = err; err == nil {
+			s.inflight.popped(key, len(p.offsets))
 			s.o.Offsets.Commit("pop", group, topic, queue, next)
 		}
 		t.release(key)
@@ -239,6 +247,7 @@ func (t *taking) read(p *part, offset int64) (next int64) {
 // knows of a queue does not hold for them.
 func (t *taking) take(p *part) {
 	found := t.res.Body[p.begin:]
+	p.bytes = len(found)
 	if p.form != plain && !t.rules.ActualRetryTopic {
 		found = append([]byte(nil), found...)
 		t.res.Body = t.res.Body[:p.begin]
@@ -300,7 +309,7 @@ func (t *taking) finish() {
 		}
 		body = append(body, t.res.Body[p.begin:p.end]...)
 		t.res.Count += len(p.offsets)
-		t.res.Got = append(t.res.Got, Got{Topic: p.topic, Count: len(p.offsets), Bytes: p.end - p.begin})
+		t.res.Got = append(t.res.Got, Got{Topic: p.topic, Count: len(p.offsets), Bytes: p.bytes})
 	}
 	if t.res.Count > 0 {
 		t.res.Err = nil

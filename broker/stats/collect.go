@@ -17,6 +17,7 @@ func (t *Table) Collect(w *metric.Writer, system func(topic, group string) bool)
 	t.mu.RUnlock()
 	collectIncoming(w, topics)
 	collectOutgoing(w, groups, system)
+	collectReturned(w, groups, system)
 	collectFinished(w, topics)
 	t.Made.collect(w)
 }
@@ -43,7 +44,41 @@ func collectIncoming(w *metric.Writer, topics map[string]*topicItems) {
 	each(func(in *incoming, labels ...string) { sizes.Histogram(in.sizes, labels...) })
 }
 
+// outgoing is a series of what groups were given. A group that pops has a second one of a topic, for its pop retry topics.
+type outgoing struct {
+	groupKey
+	retry string // the label is_retry, empty: none
+}
+
 func collectOutgoing(w *metric.Writer, groups map[groupKey]*groupItems, system func(topic, group string) bool) {
+	each := func(name, help string, of func(*groupItems) int64) {
+		sums := map[outgoing]int64{}
+		for key, i := range groups {
+			if topic := i.poppedFor.Load(); topic != nil {
+				sums[outgoing{groupKey{*topic, key.group}, strconv.FormatBool(key.topic != *topic)}] += of(i)
+			} else if !again(key.topic) {
+				sums[outgoing{key, ""}] += of(i)
+			}
+		}
+		f := w.Counter(name, help)
+		for key, n := range sums {
+			if n == 0 {
+				continue
+			}
+			labels := []string{"topic", key.topic, "consumer_group", key.group, "is_system", strconv.FormatBool(system(key.topic, key.group))}
+			if key.retry != "" {
+				labels = append(labels, "is_retry", key.retry)
+			}
+			f.Value(float64(n), labels...)
+		}
+	}
+	each("rocketmq_messages_out_total", "Messages that groups were given.",
+		func(i *groupItems) int64 { return i.getNums.Sum() })
+	each("rocketmq_throughput_out_total", "Bytes that groups were given.",
+		func(i *groupItems) int64 { return i.getSize.Sum() })
+}
+
+func collectReturned(w *metric.Writer, groups map[groupKey]*groupItems, system func(topic, group string) bool) {
 	each := func(name, help string, of func(*groupItems) int64) {
 		f := w.Counter(name, help)
 		for key, i := range groups {
@@ -53,10 +88,6 @@ func collectOutgoing(w *metric.Writer, groups map[groupKey]*groupItems, system f
 			}
 		}
 	}
-	each("rocketmq_messages_out_total", "Messages that groups were given.",
-		func(i *groupItems) int64 { return i.getNums.Sum() })
-	each("rocketmq_throughput_out_total", "Bytes that groups were given.",
-		func(i *groupItems) int64 { return i.getSize.Sum() })
 	each("rocketmq_send_to_dlq_messages_total", "Messages that went to a dead-letter topic.",
 		func(i *groupItems) int64 { return i.dead.Load() })
 	each("rocketmq_broker_send_back_messages_total", "Messages that groups sent back, to be consumed again.",

@@ -138,6 +138,7 @@ type groupItems struct {
 	system                     bool // the topic is
 	getNums, getSize, sendBack Item
 	dead                       atomic.Int64
+	poppedFor                  atomic.Pointer[string] // the topic of which the group popped; nil: it did not
 }
 
 type groupKey struct{ topic, group string }
@@ -251,6 +252,15 @@ func (t *Table) Get(group, topic string, messages, bytes int) {
 		i := t.items(t.light, key)
 		i.getNums.Add(messages)
 		i.getSize.Add(bytes)
+	}
+}
+
+// Popped counts messages that a group popped: of a topic, or of one of the pop retry topics beside it.
+func (t *Table) Popped(group, topic, from string, messages, bytes int) {
+	t.Get(group, from, messages, bytes)
+	if i := t.group(group, from); i.poppedFor.Load() == nil {
+		topic = strings.Clone(topic)
+		i.poppedFor.Store(&topic)
 	}
 }
 
