@@ -23,12 +23,15 @@ func (b *Broker) openBroadcast() {
 			}
 			return b.store.MaxOffset(topic, queueID)
 		},
-		Expiry: func() (offline, online time.Duration) {
-			v := b.values()
-			return seconds(v.BroadcastOffsetExpireSecond), seconds(v.BroadcastOffsetExpireMaxSecond)
-		},
-		Now: b.o.Now,
+		Expiry: b.broadcastExpiry,
+		Now:    b.o.Now,
 	})
+}
+
+// broadcastExpiry is how long a silent client's offsets are kept.
+func (b *Broker) broadcastExpiry() (offline, online time.Duration) {
+	v := b.values()
+	return seconds(v.BroadcastOffsetExpireSecond), seconds(v.BroadcastOffsetExpireMaxSecond)
 }
 
 func seconds(n int64) time.Duration { return time.Duration(min(n, maxHours*3600)) * time.Second }

@@ -192,7 +192,10 @@ func (b *Broker) open() error {
 	b.storeBegan = b.store.MaxPhyOffset()
 	if b.schedule, err = schedule.New(schedule.Options{
 		Dir: v.Store.StorePathRootDir, Levels: levels, Store: b.store, Put: b.store.Put, Compat49: b.compat49(),
-		Interval: config.Millis(v.Store.FlushDelayOffsetInterval), VersionStep: v.DelayOffsetUpdateVersionStep,
+		Pace: func() schedule.Pace {
+			v := b.values()
+			return schedule.Pace{Interval: config.Millis(v.Store.FlushDelayOffsetInterval), VersionStep: v.DelayOffsetUpdateVersionStep}
+		},
 		Now: b.o.Now, Log: b.log, Delivered: b.scheduled,
 	}); err != nil {
 		return err
@@ -302,8 +305,11 @@ func (b *Broker) openTables() error {
 		return err
 	}
 	if b.offsets, err = offset.New(offset.Options{
-		Dir: dir, LMQ: v.Store.EnableLmq, Compat49: b.compat49(), Interval: config.Millis(v.FlushConsumerOffsetInterval),
-		VersionStep: v.ConsumerOffsetUpdateVersionStep, Now: b.o.Now, Log: b.log,
+		Dir: dir, LMQ: v.Store.EnableLmq, Compat49: b.compat49(), Now: b.o.Now, Log: b.log,
+		Pace: func() offset.Pace {
+			v := b.values()
+			return offset.Pace{Interval: config.Millis(v.FlushConsumerOffsetInterval), VersionStep: v.ConsumerOffsetUpdateVersionStep}
+		},
 	}); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (b *Broker) openCompaction() (err error) {
 		Dir: s.StorePathRootDir, LogFileSize: s.CompactionMappedFileSize, QueueFileSize: s.CompactionCqMappedFileSize,
 		KeyMemory: s.MaxOffsetMapSize, AfterCrash: !b.store.WasStopped(),
 		Interval:      func() time.Duration { return config.Millis(b.values().Store.CompactionScheduleInternal) },
-		FlushInterval: config.Millis(s.FlushIntervalConsumeQueue),
+		FlushInterval: func() time.Duration { return config.Millis(b.values().Store.FlushIntervalConsumeQueue) },
 		Store:         b.store, Compacted: b.topics.IsCompacted, Topics: b.topics.Compacted, Log: b.log,
 	})
 	return err

@@ -61,7 +61,8 @@ type role[T any] struct {
 
 // state is one immutable version of the configuration.
 type state[T any] struct {
-	values  T
+	values  T                 // in force
+	written T                 // the same, but for keys that hold from the next start on only
 	set     map[string]bool   // Object.Name of Strings that are no longer null
 	extra   map[string]string // everything that stood in the file, by key
 	version DataVersion
@@ -113,6 +114,7 @@ func (c *Config[T]) Adjust(f func(*T)) {
 	defer c.mu.Unlock()
 	next := c.current.Load().clone()
 	f(&next.values)
+	f(&next.written)
 	c.current.Store(next)
 }
 
@@ -133,7 +135,7 @@ func (c *Config[T]) Exposed() string {
 // earlier ones. Credentials are left out, even if the file holds them.
 func (c *Config[T]) exposed(s *state[T]) map[string]string {
 	shown := maps.Clone(s.extra)
-	values := s.values
+	values := s.written
 	objects := c.role.objects(&values)
 	for i := range c.keys {
 		k := &c.keys[i]

@@ -20,9 +20,9 @@ type AuthConfig struct {
 	// Request codes, separated by commas, that need no credentials.
 	AuthenticationWhitelist string `def:"null" v4:"!"`
 	// JSON {"username":…,"password":…}: super user created at start if missing.
-	InitAuthenticationUser string `def:"null" v4:"!" mark:"s"`
+	InitAuthenticationUser string `def:"null" v4:"!" mark:"rs"`
 	// JSON {"accessKey":…,"secretKey":…} of the broker's own clients.
-	InnerClientAuthenticationCredentials string `def:"null" v4:"!" mark:"s"`
+	InnerClientAuthenticationCredentials string `def:"null" v4:"!" mark:"rs"`
 	// true: users must be allowed what their requests do. It implies that they are signed.
 	AuthorizationEnabled  bool   `def:"false" v4:"!"`
 	AuthorizationProvider string `def:"null" v4:"!" none:"names a Java class" mark:"p"`
@@ -33,7 +33,7 @@ type AuthConfig struct {
 	AuthorizationWhitelist string `def:"null" v4:"!"`
 	// true: the access rules of 4.x (conf/plain_acl.yml, conf/acl) are made users and permissions at the start; those that are
 	// there already stay.
-	MigrateAuthFromV1Enabled                 bool `def:"false" v4:"!"`
+	MigrateAuthFromV1Enabled                 bool `def:"false" v4:"!" mark:"r"`
 	UserCacheMaxNum                          int  `def:"1000" v4:"!" none:"size and lifetime of a cache of the Java server"`
 	UserCacheExpiredSecond                   int  `def:"600" v4:"!" none:"size and lifetime of a cache of the Java server"`
 	UserCacheRefreshSecond                   int  `def:"60" v4:"!" none:"size and lifetime of a cache of the Java server"`

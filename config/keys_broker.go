@@ -26,29 +26,29 @@ type BrokerConfig struct {
 	ContainerListenPort int `key:"listenPort" def:"6888" v4:"!" none:"a mirror: the port is that of NettyServerConfig" mark:"mr"`
 	// Address registered at the name server and put into storeHost and offset message ids; AutoIP, or see
 	// chooseAddress for the default.
-	BrokerIP1 string `def:"$hostAddress" mark:"mr"`
+	BrokerIP1 string `def:"$hostAddress" mark:"m"`
 	// Address registered, with haListenPort, as haServerAddr; default as for BrokerIP1.
-	BrokerIP2           string `def:"$hostAddress" mark:"r"`
+	BrokerIP2           string `def:"$hostAddress"`
 	RecoverConcurrently bool   `def:"false" v4:"!" none:"internal tuning of the Java server" mark:"m"`
 	// 2 write, 4 read, 6 both; ANDed with the perm of each registered topic. A hot update registers at once. Without
 	// write only sends to ordered topics answer NO_PERMISSION(16), other topics are steered by the route; without read
 	// pulls answer NO_PERMISSION.
 	BrokerPermission int `def:"6"`
 	// Queue count of the template topic TBW102 and upper bound for automatic topics.
-	DefaultTopicQueueNums int `def:"8"`
+	DefaultTopicQueueNums int `def:"8" mark:"r"`
 	// Keeps TBW102 (perm 7 incl. INHERIT) and creates unknown topics on send.
 	AutoCreateTopicEnable bool `def:"true" mark:"m"`
 	// Perm of the topic named like the cluster: 7 when true, plain otherwise.
-	ClusterTopicEnable bool `def:"true"`
+	ClusterTopicEnable bool `def:"true" mark:"r"`
 	// The same for the topic named like the broker.
-	BrokerTopicEnable bool `def:"true"`
+	BrokerTopicEnable bool `def:"true" mark:"r"`
 	// Unknown groups are created on pull, pop and heartbeat; otherwise SUBSCRIPTION_GROUP_NOT_EXIST(26).
 	AutoCreateSubscriptionGroup bool   `def:"true" mark:"m"`
 	MessageStorePlugIn          string `def:"" none:"names Java classes" mark:"rp"`
 	// Name of the trace topic.
-	MsgTraceTopicName string `def:"RMQ_SYS_TRACE_TOPIC" mark:"m"`
+	MsgTraceTopicName string `def:"RMQ_SYS_TRACE_TOPIC" mark:"rm"`
 	// Creates the trace topic, with one queue, at start.
-	TraceTopicEnable                   bool `def:"false" mark:"m"`
+	TraceTopicEnable                   bool `def:"false" mark:"rm"`
 	SendMessageThreadPoolNums          int  `def:"$min(cpus,4)" none:"there are no thread pools per kind of request here" mark:"r"`
 	PutMessageFutureThreadPoolNums     int  `def:"$min(cpus,4)" none:"there are no thread pools per kind of request here" mark:"r"`
 	PullMessageThreadPoolNums          int  `def:"$16+2*cpus" none:"there are no thread pools per kind of request here" mark:"r"`
@@ -144,9 +144,9 @@ type BrokerConfig struct {
 	// True: pulls not from push consumers answer NO_PERMISSION.
 	RejectPullConsumerEnable bool `def:"false" v4:"!"`
 	// Subscriptions for which the Bloom filter of consumerFilter.json is made.
-	ExpectConsumerNumUseFilter int `def:"32"`
+	ExpectConsumerNumUseFilter int `def:"32" mark:"r"`
 	// Its error rate, %, 1 to 100.
-	MaxErrorRateOfBloomFilter int `def:"20"`
+	MaxErrorRateOfBloomFilter int `def:"20" mark:"r"`
 	// ms a dead SQL92 filter registration is kept.
 	FilterDataCleanTimeSpan int64 `def:"86400000"`
 	// SQL92 filters apply to retry topics too.

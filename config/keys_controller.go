@@ -10,17 +10,17 @@ type ControllerConfig struct {
 	// File that hot update rewrites; -c replaces it.
 	ConfigStorePath string `def:"$home/controller/controller.properties" v4:"!" mark:"rp"`
 	// DLedger or jRaft.
-	ControllerType string `def:"DLedger" v4:"!"`
+	ControllerType string `def:"DLedger" v4:"!" mark:"r"`
 	// ms between two looks for silent brokers.
 	ScanNotActiveBrokerInterval int64 `def:"5000" v4:"!"`
 	ControllerThreadPoolNums    int   `def:"16" v4:"!" none:"there are no thread pools per kind of request here" mark:"r"`
 	// Capacity of the queue of that pool; the first six are shown by brokerStatus; a full queue answers SYSTEM_BUSY(2)
 	// [OVERLOAD]system busy, start flow control for a while.
 	ControllerRequestThreadPoolQueueCapacity int    `def:"50000" v4:"!" none:"requests of this kind do not queue here; maxRequestsPerConnection bounds what is in flight" mark:"r"`
-	ControllerDLegerGroup                    string `def:"null" v4:"!"`
+	ControllerDLegerGroup                    string `def:"null" v4:"!" mark:"r"`
 	// n0-host:port;n1-host:port;…
-	ControllerDLegerPeers  string `def:"null" v4:"!"`
-	ControllerDLegerSelfID string `def:"null" v4:"!"`
+	ControllerDLegerPeers  string `def:"null" v4:"!" mark:"r"`
+	ControllerDLegerSelfID string `def:"null" v4:"!" mark:"r"`
 	MappedFileSize         int    `def:"1073741824" v4:"!" none:"what the controllers agree on is one small file" mark:"r"`
 	// Where the agreed state is; empty: DledgerController in the home directory.
 	ControllerStorePath        string `def:"" v4:"!" mark:"rp"`

@@ -13,7 +13,7 @@ type NamesrvConfig struct {
 	ConfigStorePath string `def:"$home/namesrv/namesrv.properties" mark:"rp"`
 	ProductEnvName  string `def:"center" none:"unused in Java too"`
 	// Unknown topics are looked up through the test cluster's name server.
-	ClusterTest bool `def:"false"`
+	ClusterTest bool `def:"false" mark:"r"`
 	// Route answers carry the order configuration of the topic.
 	OrderMessageEnable bool `def:"false"`
 	// Answers to registrations carry the table of order configurations.

@@ -14,7 +14,7 @@ type NettyServerConfig struct {
 	ServerOnewaySemaphoreValue    int `def:"256" none:"maxRequestsPerConnection bounds what is in flight"`
 	ServerAsyncSemaphoreValue     int `def:"64" none:"maxRequestsPerConnection bounds what is in flight"`
 	// Idle connections are closed.
-	ServerChannelMaxIdleTimeSeconds int `def:"120"`
+	ServerChannelMaxIdleTimeSeconds int `def:"120" mark:"r"`
 	// Bytes; 0: the system's default.
 	ServerSocketSndBufSize int `def:"0" mark:"r"`
 	// Bytes; 0: the system's default.
@@ -36,7 +36,7 @@ type NettyClientConfig struct {
 	ClientCallbackExecutorThreads      int   `def:"$cpus" none:"there are no thread pools per kind of request here" mark:"r"`
 	ClientOnewaySemaphoreValue         int   `def:"65535" none:"tuning of Netty"`
 	ClientAsyncSemaphoreValue          int   `def:"65535" none:"tuning of Netty"`
-	ConnectTimeoutMillis               int   `def:"3000"`
+	ConnectTimeoutMillis               int   `def:"3000" mark:"r"`
 	ChannelNotActiveInterval           int64 `def:"60000" none:"internal tuning of the Java server"`
 	IsScanAvailableNameSrv             bool  `def:"true" v4:"!" set:"scanAvailableNameSrv" none:"the search for a living name server is always on"`
 	ClientChannelMaxIdleTimeSeconds    int   `def:"120" mark:"r"`

@@ -106,7 +106,7 @@ type MessageStoreConfig struct {
 	// Bytes one filtered pull may look at.
 	MaxFilterMessageSize int `def:"16000" v4:"!"`
 	// Recovery checks the bodies' CRC.
-	CheckCRCOnRecover bool `def:"true"`
+	CheckCRCOnRecover bool `def:"true" mark:"r"`
 	// Pages of 4 KiB that make a flush worth it.
 	FlushCommitLogLeastPages         int `def:"4"`
 	CommitCommitLogLeastPages        int `def:"4" none:"there is no buffer between the log and the page cache"`
@@ -129,7 +129,7 @@ type MessageStoreConfig struct {
 	// % of the memory that counts as hot.
 	AccessMessageInMemoryMaxRatio int `def:"40" mark:"m"`
 	// Write index files (query by key).
-	MessageIndexEnable bool `def:"true" mark:"m"`
+	MessageIndexEnable bool `def:"true" mark:"rm"`
 	// Slots of an index file.
 	MaxHashSlotNum int `def:"5000000" mark:"r"`
 	// Entries of an index file.
@@ -137,7 +137,7 @@ type MessageStoreConfig struct {
 	// Upper bound of QUERY_MESSAGE results.
 	MaxMsgsNumBatch int `def:"64"`
 	// After a crash, trust the index only up to the checkpoint.
-	MessageIndexSafe bool `def:"false" mark:"m"`
+	MessageIndexSafe bool `def:"false" mark:"rm"`
 	// 0 or not given: listenPort+1.
 	HaListenPort            int `def:"10912" mark:"r"`
 	HaSendHeartbeatInterval int `def:"5000"`
@@ -152,9 +152,9 @@ type MessageStoreConfig struct {
 	// Bytes a slave may lag and still count as in sync.
 	HaMaxGapNotInSync int `def:"268435456" v4:"!"`
 	// ASYNC_MASTER, SYNC_MASTER or SLAVE.
-	BrokerRole BrokerRole `def:"ASYNC_MASTER" mark:"mr"`
+	BrokerRole BrokerRole `def:"ASYNC_MASTER" mark:"m"`
 	// ASYNC_FLUSH or SYNC_FLUSH.
-	FlushDiskType FlushDiskType `def:"ASYNC_FLUSH" mark:"m"`
+	FlushDiskType FlushDiskType `def:"ASYNC_FLUSH" mark:"rm"`
 	// ms; then FLUSH_DISK_TIMEOUT(10).
 	SyncFlushTimeout  int `def:"5000"`
 	PutMessageTimeout int `def:"8000" v4:"!" none:"unused in Java too; see syncFlushTimeout"`
@@ -177,7 +177,7 @@ type MessageStoreConfig struct {
 	DiskFallRecorded bool `def:"true"`
 	// ms the append lock may be held before sends answer SYSTEM_BUSY(2) [PCBUSY_CLEAN_QUEUE].
 	OsPageCacheBusyTimeOutMills int64 `def:"1000"`
-	// Results of a query that names no number.
+	// Results of a query for a unique key.
 	DefaultQueryMaxNum            int  `def:"32"`
 	TransientStorePoolEnable      bool `def:"false" none:"there is no buffer between the log and the page cache" mark:"mr"`
 	TransientStorePoolSize        int  `def:"5" none:"internal tuning of the Java server" mark:"r"`

@@ -127,6 +127,7 @@ func load[T any](o Options, r role[T]) (*Config[T], []Warning, error) {
 	c.blocked = blockedKeys(r, &s.values)
 	c.launched = s.clone()
 	r.construct(&s.values)
+	s.written = s.values
 	c.current.Store(s)
 	if err := startError(r.name, r.refuse(&s.values)); err != nil {
 		// What is refused need not be warned of.

@@ -46,6 +46,9 @@ type Key struct {
 	field    int
 }
 
+// Hot reports whether a hot update of the key takes effect at once.
+func (k *Key) Hot() bool { return k.NoEffect == "" && k.Feature == "" && !k.AtStart && k.SetName != "" }
+
 // object is one configuration object of a process.
 type object struct {
 	name    string

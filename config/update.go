@@ -59,7 +59,7 @@ func (c Change) Has(key string) bool { return slices.Contains(c.Keys, key) }
 
 // Update is the hot update of codes 25 and 318: body is a properties text in UTF-8. Errors are *BlackListError,
 // *BadValueError, *ExitError for what would also refuse a start, or of a malformed body; then nothing was applied.
-// Otherwise the values hold from now on, the data version counts one up, the file is rewritten, its former content kept
+// Otherwise the values hold from now on, those of keys with AtStart from the next start on; the data version counts one up, the file is rewritten, its former content kept
 // in FILE.bak, and subscribers have been told. An empty body changes nothing.
 func (c *Config[T]) Update(body []byte) (Change, error) {
 	if len(body) == 0 {
@@ -76,7 +76,7 @@ func (c *Config[T]) Update(body []byte) (Change, error) {
 	next := old.clone()
 	change, settings, err := c.merge(next, request)
 	if err == nil {
-		err = updateError(c.role.fixed(&old.values, &next.values))
+		err = updateError(c.role.fixed(&old.values, &next.written))
 	}
 	if err != nil {
 		return Change{}, err
@@ -97,7 +97,7 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 	settings := map[string]string{}
 	byName := settable(c.keys)
 	shown := c.exposed(s)
-	objects := c.role.objects(&s.values)
+	objects := c.role.objects(&s.written)
 	protect := c.role.own(&s.values).ProtectPathKeys
 	names := slices.Sorted(maps.Keys(request))
 	for _, name := range names {
@@ -127,7 +127,9 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 		}
 		if !known {
 			change.Ignored = append(change.Ignored, name)
-			if len(change.Notes) < maxNotes {
+			if byName[name] != nil {
+				change.note(name, "is taken from the file only, unless the file names it already: write it there and restart")
+			} else if len(change.Notes) < maxNotes {
 				change.note(name, unknown(name, value, c.keys, objects, slices.Collect(maps.Keys(byName))))
 			}
 			continue
@@ -136,8 +138,21 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 		change.Keys = append(change.Keys, name)
 		settings[name] = value
 	}
-	c.role.normalise(&s.values)
-	return change, settings, updateError(c.role.refuse(&s.values))
+	c.role.normalise(&s.written)
+	c.enforce(s)
+	return change, settings, updateError(c.role.refuse(&s.written))
+}
+
+// enforce puts into force what is written, except for the keys that are read at a start.
+func (c *Config[T]) enforce(s *state[T]) {
+	was := s.values
+	s.values = s.written
+	from, to := c.role.objects(&was), c.role.objects(&s.values)
+	for i := range c.keys {
+		if k := &c.keys[i]; k.AtStart {
+			k.valueIn(to).Set(k.valueIn(from))
+		}
+	}
 }
 
 // updateNote says what becomes of an update of the key that is not what it looks like.
@@ -196,7 +211,7 @@ func utf8Text(s string) string {
 func (c *Config[T]) save(s *state[T], settings map[string]string) error {
 	path := c.file
 	if path == "" {
-		path = c.role.storeFile(&s.values)
+		path = c.role.storeFile(&s.written)
 		settings = c.exposed(s)
 	}
 	if path == "" {

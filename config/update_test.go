@@ -4,9 +4,11 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -312,4 +314,43 @@ func FuzzUpdate(f *testing.F) {
 			t.Fatalf("the file written gives other values: %q", read(t, path))
 		}
 	})
+}
+
+// A key that holds from the next start on is written down and shown, and what runs does not see it, nor half of it.
+func TestKeysReadAtStart(t *testing.T) {
+	c := mustLoad(t, "rocketmqHome=/x")
+	other := map[string]string{
+		"boolean": "true", "int": "12345", "long": "12345", "double": "0.5", "String": "other",
+		"flushDiskType": "SYNC_FLUSH", "messageDelayLevel": "7s", "metricsExporterType": "PROM", "logFormat": "json",
+		"timerPrecisionMs": "200",
+	}
+	was := *c.Load()
+	want := map[string]string{}
+	for _, k := range c.Keys() {
+		value := cmp.Or(other[k.Name], other[k.Type])
+		if k.Type == "boolean" && text(k.valueIn((&was).objects())) == "true" {
+			value = "false"
+		}
+		refused := slices.Contains([]string{"enableControllerMode", "enableDLegerCommitLog", "storeType", "brokerId"}, k.Name)
+		if k.AtStart && k.SetName != "" && !c.blocked[k.SetName] && !refused {
+			want[k.SetName] = value
+		}
+	}
+	var body strings.Builder
+	for key, value := range want {
+		body.WriteString(key + "=" + value + "\n")
+	}
+	change, err := c.Update([]byte(body.String()))
+	if err != nil || len(change.Keys) < 50 {
+		t.Fatal(err, len(change.Keys))
+	}
+	if *c.Load() != was {
+		t.Errorf("some of them hold at once: %+v, before %+v", *c.Load(), was)
+	}
+	shown := "\n" + c.Exposed()
+	for _, k := range c.Keys() {
+		if change.Has(k.Name) && !k.Secret && was.objects()[k.object].exposed && !strings.Contains(shown, "\n"+k.Name+"="+want[k.Name]+"\n") {
+			t.Errorf("%s is not shown with its new value", k.Name)
+		}
+	}
 }

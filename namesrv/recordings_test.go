@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -27,7 +28,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // testServer is a name server without a socket, with files of its own.
 type testServer struct {
 	*namesrv.Server
-	dir string
+	dir   string
+	dials atomic.Int64 // counted by those who give it a Dial
 }
 
 // load reads a configuration with the given lines; its paths are in a directory of its own.
@@ -63,7 +65,7 @@ func start(t *testing.T, lines string, o namesrv.Options) *testServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &testServer{s, filepath.Dir(cfg.File())}
+	return &testServer{Server: s, dir: filepath.Dir(cfg.File())}
 }
 
 // probe is one request of the recordings namesrv-probe-*: requests to a fresh Java name server in this order.

@@ -32,37 +32,34 @@ import (
 
 // Config says where and how. Zero values mean Java's defaults (reference: store format, section 15).
 type Config struct {
-	Dir                        string   // storePathRootDir
-	CommitLogDir               string   // storePathCommitLog; empty: Dir/commitlog
-	CommitLogDirs              []string // storePathCommitLog with several directories, which take turns; empty: CommitLogDir
-	ReadOnlyCommitLogDirs      []string // readOnlyCommitLogStorePaths: directories of the log that take no new files
-	CommitLogFileSize          int64    // mappedFileSizeCommitLog, bytes
-	ConsumeQueueFileSize       int64    // mappedFileSizeConsumeQueue, bytes, rounded up to whole units
-	ExtEnabled                 bool     // enableConsumeQueueExt
-	ExtFileSize                int64    // mappedFileSizeConsumeQueueExt, bytes
-	BatchQueueFileSize         int64    // mapperFileSizeBatchConsumeQueue, bytes, rounded up to whole units
-	IndexSlots                 int32    // maxHashSlotNum
-	IndexUnits                 int32    // maxIndexNum
-	IndexDisabled              bool     // messageIndexEnable=false
-	IndexSafe                  bool     // messageIndexSafe
-	MaxMessageSize             int32    // maxMessageSize, bytes of body
-	SyncFlush                  bool     // flushDiskType=SYNC_FLUSH
-	SyncFlushTimeout           time.Duration
-	FlushInterval              time.Duration // flushIntervalCommitLog
-	FlushLeastPages            int           // flushCommitLogLeastPages
-	FlushThoroughInterval      time.Duration // flushCommitLogThoroughInterval
-	QueueFlushInterval         time.Duration // flushIntervalConsumeQueue
-	QueueFlushLeastPages       int
-	QueueFlushThoroughInterval time.Duration
-	NoCheckCRCOnRecover        bool // checkCRCOnRecover=false
-	EnableLMQ                  bool // enableLmq
-	EnableMultiDispatch        bool // enableMultiDispatch
-	MaxLMQ                     int  // maxLmqConsumeQueueNum
-	AppendPropCRC              bool // enabledAppendPropCRC
-	ForceVerifyPropCRC         bool
-	Compat49                   bool          // compatVersion=4.9.7: 4.9 rules (no v2 records, checkpoint and abort form, …)
-	PageCacheBusyTimeout       time.Duration // osPageCacheBusyTimeOutMills
+	Dir                   string   // storePathRootDir
+	CommitLogDir          string   // storePathCommitLog; empty: Dir/commitlog
+	CommitLogDirs         []string // storePathCommitLog with several directories, which take turns; empty: CommitLogDir
+	ReadOnlyCommitLogDirs []string // readOnlyCommitLogStorePaths: directories of the log that take no new files
+	CommitLogFileSize     int64    // mappedFileSizeCommitLog, bytes
+	ConsumeQueueFileSize  int64    // mappedFileSizeConsumeQueue, bytes, rounded up to whole units
+	ExtEnabled            bool     // enableConsumeQueueExt
+	ExtFileSize           int64    // mappedFileSizeConsumeQueueExt, bytes
+	BatchQueueFileSize    int64    // mapperFileSizeBatchConsumeQueue, bytes, rounded up to whole units
+	IndexSlots            int32    // maxHashSlotNum
+	IndexUnits            int32    // maxIndexNum
+	IndexDisabled         bool     // messageIndexEnable=false
+	IndexSafe             bool     // messageIndexSafe
+	MaxMessageSize        int32    // maxMessageSize, bytes of body
+	SyncFlush             bool     // flushDiskType=SYNC_FLUSH
+	NoCheckCRCOnRecover   bool     // checkCRCOnRecover=false
+	EnableLMQ             bool     // enableLmq
+	EnableMultiDispatch   bool     // enableMultiDispatch
+	MaxLMQ                int      // maxLmqConsumeQueueNum
+	AppendPropCRC         bool     // enabledAppendPropCRC
+	ForceVerifyPropCRC    bool
+	Compat49              bool // compatVersion=4.9.7: 4.9 rules (no v2 records, checkpoint and abort form, …)
 
+	// Flushing says how soon what was appended is on disk; asked in each round. nil: as a Java broker that is told nothing.
+	Flushing func() Flushing
+	// PageCacheBusyTimeout is how long the log's lock may be held before a Put gives up at once; asked in each Put that has
+	// to wait. nil: 1 s (osPageCacheBusyTimeOutMills).
+	PageCacheBusyTimeout func() time.Duration
 	// LongestWait is how long a Put may wait for the log's lock; after that it stores nothing. Asked in each Put that had to
 	// wait; nil, or zero: for ever (brokerFastFailureEnable, waitTimeMillsInSendQueue).
 	LongestWait func() time.Duration
@@ -102,6 +99,37 @@ type Config struct {
 	SlaveTimeout func() time.Duration
 
 	disk segment.Disk // nil: the operating system's; tests have their own
+}
+
+// Flushing are the times and amounts of writing to disk. Times that are not positive are Java's defaults.
+type Flushing struct {
+	SyncTimeout           time.Duration // a Put with SyncFlush is answered FlushDiskTimeout after it (syncFlushTimeout)
+	Interval              time.Duration // flushIntervalCommitLog
+	LeastPages            int           // of 4 KiB; 0: what there is is written (flushCommitLogLeastPages)
+	ThoroughInterval      time.Duration // flushCommitLogThoroughInterval
+	QueueInterval         time.Duration // flushIntervalConsumeQueue
+	QueueLeastPages       int           // flushConsumeQueueLeastPages, as above
+	QueueThoroughInterval time.Duration // flushConsumeQueueThoroughInterval
+}
+
+// flushing are the rules of this moment.
+func (s *Store) flushing() Flushing {
+	f := Flushing{LeastPages: 4, QueueLeastPages: 2}
+	if s.cfg.Flushing != nil {
+		f = s.cfg.Flushing()
+	}
+	orDefault(&f.SyncTimeout, 5*time.Second)
+	orDefault(&f.Interval, 500*time.Millisecond)
+	orDefault(&f.ThoroughInterval, 10*time.Second)
+	orDefault(&f.QueueInterval, time.Second)
+	orDefault(&f.QueueThoroughInterval, time.Minute)
+	return f
+}
+
+func orDefault[T int | int32 | int64 | time.Duration](p *T, v T) {
+	if *p <= 0 {
+		*p = v
+	}
 }
 
 // Replication is what a store asks of the slaves that copy its log. Store.Acknowledged has to be called when Acked changes.
@@ -277,7 +305,7 @@ type API interface {
 	DiskUsage() (log, queues, index float64)
 	// Dispatch makes messages with Gathered visible on the caller's goroutine, best once for all messages of a read from a
 	// socket: that saves waking the dispatcher's (some µs of CPU) for each message at low rates. A call that is forgotten
-	// delays messages until the next one, or by FlushInterval at most. Config.Arrived may be called; the caller must not
+	// delays messages until the next one, or by Flushing.Interval at most. Config.Arrived may be called; the caller must not
 	// hold locks that it takes.
 	Dispatch()
 	Close() error

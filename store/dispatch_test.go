@@ -259,7 +259,7 @@ func TestKeysWithEqualHash(t *testing.T) {
 
 func TestGathered(t *testing.T) {
 	cfg := testConfig(t.TempDir())
-	cfg.FlushInterval = time.Hour
+	cfg.Flushing = func() Flushing { return Flushing{Interval: time.Hour} }
 	s := openTest(t, cfg)
 	gathered := func(queueID int32) *message.Message {
 		m := newMessage("T", queueID, "b", "")

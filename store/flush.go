@@ -10,7 +10,7 @@ import (
 )
 
 // flusher writes the commit log to disk. With SyncFlush one write serves everybody who waits (group commit); else it
-// works FlushInterval after something was appended, by the rules of Java's asynchronous flush. An idle store has no
+// works Flushing.Interval after something was appended, by the rules of Java's asynchronous flush. An idle store has no
 // timer running.
 type flusher struct {
 	s       *Store
@@ -58,7 +58,7 @@ func (f *flusher) await(res PutResult, wait bool, done func(PutResult)) {
 		return
 	}
 	f.waiting.add(waiter{
-		end: res.PhyOffset + int64(res.Size), deadline: time.Now().Add(f.s.cfg.SyncFlushTimeout), res: res, done: done,
+		end: res.PhyOffset + int64(res.Size), deadline: time.Now().Add(f.s.flushing().SyncTimeout), res: res, done: done,
 	})
 	f.wake()
 }
@@ -94,8 +94,7 @@ func (f *flusher) group() {
 
 // async flushes until the log is clean; false when the store closes.
 func (f *flusher) async() bool {
-	cfg := &f.s.cfg
-	timer := time.NewTimer(cfg.FlushInterval)
+	timer := time.NewTimer(f.s.flushing().Interval)
 	defer timer.Stop()
 	thorough := time.Now()
 	for {
@@ -104,8 +103,9 @@ func (f *flusher) async() bool {
 		case <-f.quit:
 			return false
 		}
-		least := cfg.FlushLeastPages
-		if now := time.Now(); now.Sub(thorough) >= cfg.FlushThoroughInterval {
+		rules := f.s.flushing()
+		least := rules.LeastPages
+		if now := time.Now(); now.Sub(thorough) >= rules.ThoroughInterval {
 			least, thorough = 0, now
 		}
 		f.s.dispatch.wake() // in case a caller that wanted to dispatch did not
@@ -117,7 +117,7 @@ func (f *flusher) async() bool {
 				return true
 			}
 		}
-		timer.Reset(cfg.FlushInterval)
+		timer.Reset(rules.Interval)
 	}
 }
 

@@ -54,7 +54,9 @@ func killConfig(dir string, round int) store.Config {
 	return store.Config{
 		Dir: dir, CommitLogFileSize: 1 << 20, ConsumeQueueFileSize: 40000, BatchQueueFileSize: 46000, IndexSlots: 500, IndexUnits: 2000,
 		EnableLMQ: true, EnableMultiDispatch: true, SyncFlush: round%3 == 2,
-		FlushInterval: 10 * time.Millisecond, QueueFlushInterval: 20 * time.Millisecond,
+		Flushing: func() store.Flushing {
+			return store.Flushing{Interval: 10 * time.Millisecond, LeastPages: 4, QueueInterval: 20 * time.Millisecond, QueueLeastPages: 2}
+		},
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 }

@@ -160,7 +160,7 @@ func (s *Store) lockLog() bool {
 		return true
 	}
 	began := s.cfg.Now()
-	if since := s.cl.StuckSince(); since != 0 && began.UnixMilli()-since > s.cfg.PageCacheBusyTimeout.Milliseconds() {
+	if since := s.cl.StuckSince(); since != 0 && began.UnixMilli()-since > s.cfg.PageCacheBusyTimeout().Milliseconds() {
 		return false
 	}
 	s.cl.Lock()

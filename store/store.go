@@ -98,51 +98,25 @@ type queue struct {
 
 // withDefaults fills in Java's defaults.
 func (c Config) withDefaults() Config {
-	set := func(p *int64, v int64) {
-		if *p <= 0 {
-			*p = v
-		}
-	}
-	set32 := func(p *int32, v int32) {
-		if *p <= 0 {
-			*p = v
-		}
-	}
-	dur := func(p *time.Duration, v time.Duration) {
-		if *p <= 0 {
-			*p = v
-		}
-	}
 	if c.CommitLogDir == "" {
 		c.CommitLogDir = filepath.Join(c.Dir, "commitlog")
 	}
-	set(&c.CommitLogFileSize, 1<<30)
-	set(&c.ConsumeQueueFileSize, 300000*consumequeue.UnitSize)
+	orDefault(&c.CommitLogFileSize, 1<<30)
+	orDefault(&c.ConsumeQueueFileSize, 300000*consumequeue.UnitSize)
 	if r := c.ConsumeQueueFileSize % consumequeue.UnitSize; r != 0 {
 		c.ConsumeQueueFileSize += consumequeue.UnitSize - r
 	}
-	set(&c.ExtFileSize, 48<<20)
-	set(&c.BatchQueueFileSize, 300000*consumequeue.BatchUnitSize)
+	orDefault(&c.ExtFileSize, 48<<20)
+	orDefault(&c.BatchQueueFileSize, 300000*consumequeue.BatchUnitSize)
 	if r := c.BatchQueueFileSize % consumequeue.BatchUnitSize; r != 0 {
 		c.BatchQueueFileSize += consumequeue.BatchUnitSize - r
 	}
-	set32(&c.IndexSlots, 5000000)
-	set32(&c.IndexUnits, 20000000)
-	set32(&c.MaxMessageSize, 4<<20)
-	dur(&c.SyncFlushTimeout, 5*time.Second)
-	dur(&c.FlushInterval, 500*time.Millisecond)
-	dur(&c.FlushThoroughInterval, 10*time.Second)
-	dur(&c.QueueFlushInterval, time.Second)
-	dur(&c.QueueFlushThoroughInterval, time.Minute)
-	dur(&c.PageCacheBusyTimeout, time.Second)
-	if c.FlushLeastPages <= 0 {
-		c.FlushLeastPages = 4
-	}
-	if c.QueueFlushLeastPages <= 0 {
-		c.QueueFlushLeastPages = 2
-	}
-	if c.MaxLMQ <= 0 {
-		c.MaxLMQ = 20000
+	orDefault(&c.IndexSlots, 5000000)
+	orDefault(&c.IndexUnits, 20000000)
+	orDefault(&c.MaxMessageSize, 4<<20)
+	orDefault(&c.MaxLMQ, 20000)
+	if c.PageCacheBusyTimeout == nil {
+		c.PageCacheBusyTimeout = func() time.Duration { return time.Second }
 	}
 	if c.DelayLevels == nil {
 		c.DelayLevels = defaultDelayLevels

@@ -121,8 +121,7 @@ func (u *upkeep) run() {
 
 // work ticks until everything is on disk; false when the store closes.
 func (u *upkeep) work() bool {
-	cfg := &u.s.cfg
-	timer := time.NewTimer(cfg.QueueFlushInterval)
+	timer := time.NewTimer(u.s.flushing().QueueInterval)
 	defer timer.Stop()
 	thorough := time.Now()
 	for {
@@ -140,21 +139,22 @@ func (u *upkeep) work() bool {
 		default:
 		}
 		now := time.Now()
-		all := now.Sub(thorough) >= cfg.QueueFlushThoroughInterval
+		rules := u.s.flushing()
+		all := now.Sub(thorough) >= rules.QueueThoroughInterval
 		if all {
 			thorough = now
 		}
-		if u.round(all) == 0 && (!cfg.Compat49 || all) {
+		if u.round(all) == 0 && (!u.s.cfg.Compat49 || all) {
 			return true
 		}
-		timer.Reset(cfg.QueueFlushInterval)
+		timer.Reset(rules.QueueInterval)
 	}
 }
 
 // round writes to disk what is due, or all, and tells how many queues are left.
 func (u *upkeep) round(all bool) (left int) {
 	cfg := &u.s.cfg
-	least := int64(cfg.QueueFlushLeastPages)
+	least := int64(u.s.flushing().QueueLeastPages)
 	if all {
 		least = 0
 	}

@@ -46,7 +46,7 @@ type Options struct {
 	KeyMemory     int    // maxOffsetMapSize, bytes
 	AfterCrash    bool   // the store was not stopped cleanly
 	Interval      func() time.Duration
-	FlushInterval time.Duration
+	FlushInterval func() time.Duration
 	Store         Source
 	// Compacted tells whether a topic has the policy; Topics lists those that have it, with their queues.
 	Compacted func(topic string) bool
@@ -323,7 +323,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return nil
 		case <-s.dirty:
 			if flush == nil {
-				flush = time.After(s.o.FlushInterval)
+				flush = time.After(s.o.FlushInterval())
 			}
 		case <-flush:
 			flush = nil

@@ -76,7 +76,7 @@ func (q *queue) put(s *Service, key, body string) {
 func start(t *testing.T, dir string, q *queue) *Service {
 	t.Helper()
 	s, err := New(Options{
-		Dir: dir, LogFileSize: 8192, QueueFileSize: 6 * 46, KeyMemory: 1 << 20, FlushInterval: time.Second, Store: q,
+		Dir: dir, LogFileSize: 8192, QueueFileSize: 6 * 46, KeyMemory: 1 << 20, FlushInterval: func() time.Duration { return time.Second }, Store: q,
 		Interval:  func() time.Duration { return time.Minute },
 		Compacted: func(topic string) bool { return topic == "C" },
 		Topics:    func() map[string]int32 { return map[string]int32{"C": 2} },

@@ -29,14 +29,14 @@ const (
 	topicSetTable   = 16
 )
 
+// shortest is the shortest time between two looks whether there is something to write.
+const shortest = 10 * time.Millisecond
+
 // New loads the offsets. When enableLmq was switched since the last run and the file of the new setting does not exist
 // yet, the other one is read (Java starts with no offsets then).
 func New(o Options) (*Store, error) {
-	if o.Interval <= 0 {
-		o.Interval = 5 * time.Second
-	}
-	if o.VersionStep <= 0 {
-		o.VersionStep = 500
+	if o.Pace == nil {
+		o.Pace = func() Pace { return Pace{Interval: 5 * time.Second, VersionStep: 500} }
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -213,7 +213,7 @@ func (s *Store) Persist(ctx context.Context) error {
 // Run writes the offsets every Interval (first after 10 s, as in Java), until ctx ends. It does not write at the end:
 // Close does, when no commit can come any more.
 func (s *Store) Run(ctx context.Context) error {
-	timer := time.NewTimer(max(10*time.Second, s.o.Interval))
+	timer := time.NewTimer(max(10*time.Second, s.o.Pace().Interval))
 	defer timer.Stop()
 	for {
 		select {
@@ -223,7 +223,7 @@ func (s *Store) Run(ctx context.Context) error {
 			if s.dirty.Swap(false) {
 				s.writer.Changed()
 			}
-			timer.Reset(s.o.Interval)
+			timer.Reset(max(s.o.Pace().Interval, shortest))
 		}
 	}
 }

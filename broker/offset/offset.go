@@ -24,14 +24,19 @@ const rewindWarn = 1000
 
 // Options say where the offsets are kept and by which rules.
 type Options struct {
-	Dir         string        // the store's root; the file is <Dir>/config/consumerOffset.json
-	LMQ         bool          // enableLmq: the file is lmqConsumerOffset.json
-	Compat49    bool          // write the file as 4.9.7 does
-	Interval    time.Duration // flushConsumerOffsetInterval, 0: 5 s
-	VersionStep int64         // consumerOffsetUpdateVersionStep, 0: 500 commits for one step of the data version
-	Now         func() time.Time
-	Log         *slog.Logger
-	Failed      func(error) // told of each failed write
+	Dir      string      // the store's root; the file is <Dir>/config/consumerOffset.json
+	LMQ      bool        // enableLmq: the file is lmqConsumerOffset.json
+	Compat49 bool        // write the file as 4.9.7 does
+	Pace     func() Pace // asked again each time; nil: as a Java broker that is told nothing
+	Now      func() time.Time
+	Log      *slog.Logger
+	Failed   func(error) // told of each failed write
+}
+
+// Pace says how often offsets are written, and how many commits make a step of the data version.
+type Pace struct {
+	Interval    time.Duration // flushConsumerOffsetInterval
+	VersionStep int64         // consumerOffsetUpdateVersionStep; less than 1 is 1
 }
 
 // Store is safe for concurrent use. Query, Commit, CommitPull and PullOffset allocate nothing for a queue they know;
@@ -141,7 +146,7 @@ func (s *Store) Commit(client, group, topic string, queueID int32, offset int64)
 // changed counts a commit.
 func (s *Store) changed() {
 	s.dirty.Store(true)
-	if s.commits.Add(1)%s.o.VersionStep == 0 {
+	if s.commits.Add(1)%max(s.o.Pace().VersionStep, 1) == 0 {
 		s.mu.Lock()
 		s.version = metafile.NextVersion(s.version, s.o.Now())
 		s.mu.Unlock()

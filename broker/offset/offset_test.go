@@ -224,7 +224,7 @@ func TestLightQueueOffsets(t *testing.T) {
 }
 
 func TestDataVersionSteps(t *testing.T) {
-	s := newStore(t, Options{VersionStep: 10})
+	s := newStore(t, Options{Pace: func() Pace { return Pace{Interval: time.Second, VersionStep: 10} }})
 	for i := range 25 {
 		s.Commit("", "g", "T", 0, int64(i))
 	}
@@ -308,7 +308,7 @@ func TestBadFile(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	s := newStore(t, Options{VersionStep: 1})
+	s := newStore(t, Options{Pace: func() Pace { return Pace{Interval: time.Second, VersionStep: 1} }})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {

@@ -55,16 +55,24 @@ type Options struct {
 	Store  Store
 	// Put stores a message that is due, without delaying it again although its properties still say DELAY. done is
 	// called exactly once, from any goroutine. The message is a view until Put returns.
-	Put         func(m *message.Message, done func(store.PutResult))
-	Compat49    bool          // write the file as 4.9.7 does
-	Interval    time.Duration // flushDelayOffsetInterval, 0: 10 s
-	VersionStep int64         // delayOffsetUpdateVersionStep, 0: 200 deliveries for one step of the data version
-	Now         func() time.Time
-	Log         *slog.Logger
-	Failed      func(error) // told of each failed write of the file
+	Put      func(m *message.Message, done func(store.PutResult))
+	Compat49 bool        // write the file as 4.9.7 does
+	Pace     func() Pace // asked again each time; nil: as a Java broker that is told nothing
+	Now      func() time.Time
+	Log      *slog.Logger
+	Failed   func(error) // told of each failed write of the file
 	// Delivered is told of each message that was delivered, with its size as stored; may be nil.
 	Delivered func(topic string, bytes int)
 }
+
+// Pace says how often the file is written, and how many deliveries make a step of the data version.
+type Pace struct {
+	Interval    time.Duration // flushDelayOffsetInterval
+	VersionStep int64         // delayOffsetUpdateVersionStep; less than 1 is 1
+}
+
+// shortest is the shortest time between two looks whether there is something to write.
+const shortest = 10 * time.Millisecond
 
 // Service is safe for concurrent use.
 type Service struct {
@@ -92,11 +100,8 @@ type Stats struct {
 
 // New loads the offsets.
 func New(o Options) (*Service, error) {
-	if o.Interval <= 0 {
-		o.Interval = 10 * time.Second
-	}
-	if o.VersionStep <= 0 {
-		o.VersionStep = 200
+	if o.Pace == nil {
+		o.Pace = func() Pace { return Pace{Interval: 10 * time.Second, VersionStep: 200} }
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -176,14 +181,16 @@ func (s *Service) Run(ctx context.Context) error {
 		g.Go(func() error { l.run(ctx, caughtUp); return nil })
 	}
 	g.Go(func() error {
-		tick := time.NewTicker(s.o.Interval)
-		defer tick.Stop()
+		wait := func() time.Duration { return max(s.o.Pace().Interval, shortest) }
+		timer := time.NewTimer(wait())
+		defer timer.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-tick.C:
+			case <-timer.C:
 				s.flush()
+				timer.Reset(wait())
 			}
 		}
 	})
@@ -206,7 +213,7 @@ func (s *Service) catchUp() func() bool {
 // moved counts a change of a level's offset.
 func (s *Service) moved() {
 	s.dirty.Store(true)
-	if s.updates.Add(1)%s.o.VersionStep == 0 {
+	if s.updates.Add(1)%max(s.o.Pace().VersionStep, 1) == 0 {
 		s.mu.Lock()
 		s.version = metafile.NextVersion(s.version, s.o.Now())
 		s.mu.Unlock()

@@ -31,6 +31,8 @@ type Options struct {
 	AllKeys bool     // look all keys up that are found in messages
 	Start   bool     // dump as a running broker would see it, not only recovered
 	Unknown []string // keys that were ignored
+
+	flushing store.Flushing
 }
 
 // defaults are the small files of the golden directories.
@@ -40,7 +42,8 @@ func defaults() Options {
 			CommitLogFileSize: 1 << 20, ConsumeQueueFileSize: 40000, BatchQueueFileSize: 46000, IndexSlots: 500, IndexUnits: 2000,
 			EnableLMQ: true, EnableMultiDispatch: true,
 		},
-		What: "queues,msgs,phy,index",
+		What:     "queues,msgs,phy,index",
+		flushing: store.Flushing{LeastPages: 4, QueueLeastPages: 2},
 	}
 }
 
@@ -63,11 +66,11 @@ var setters = map[string]func(o *Options, v string) error{
 	"enabledAppendPropCRC":            func(o *Options, v string) error { return setBool(&o.Store.AppendPropCRC, v) },
 	"forceVerifyPropCRC":              func(o *Options, v string) error { return setBool(&o.Store.ForceVerifyPropCRC, v) },
 	"storePathCommitLog":              func(o *Options, v string) error { o.Store.CommitLogDir = v; return nil },
-	"syncFlushTimeout":                func(o *Options, v string) error { return setMillis(&o.Store.SyncFlushTimeout, v) },
-	"flushIntervalCommitLog":          func(o *Options, v string) error { return setMillis(&o.Store.FlushInterval, v) },
-	"flushCommitLogLeastPages":        func(o *Options, v string) error { return setInt(&o.Store.FlushLeastPages, v) },
-	"flushIntervalConsumeQueue":       func(o *Options, v string) error { return setMillis(&o.Store.QueueFlushInterval, v) },
-	"flushConsumeQueueLeastPages":     func(o *Options, v string) error { return setInt(&o.Store.QueueFlushLeastPages, v) },
+	"syncFlushTimeout":                func(o *Options, v string) error { return setMillis(&o.flushing.SyncTimeout, v) },
+	"flushIntervalCommitLog":          func(o *Options, v string) error { return setMillis(&o.flushing.Interval, v) },
+	"flushCommitLogLeastPages":        func(o *Options, v string) error { return setInt(&o.flushing.LeastPages, v) },
+	"flushIntervalConsumeQueue":       func(o *Options, v string) error { return setMillis(&o.flushing.QueueInterval, v) },
+	"flushConsumeQueueLeastPages":     func(o *Options, v string) error { return setInt(&o.flushing.QueueLeastPages, v) },
 	"flushDiskType":                   func(o *Options, v string) error { o.Store.SyncFlush = v == "SYNC_FLUSH"; return nil },
 	"compatVersion":                   func(o *Options, v string) error { o.Store.Compat49 = strings.HasPrefix(v, "4.9"); return nil },
 	"what":                            func(o *Options, v string) error { o.What = v; return nil },
@@ -119,6 +122,8 @@ func ParseOptions(args []string) (Options, error) {
 		}
 	}
 	slices.Sort(o.Unknown)
+	flushing := o.flushing
+	o.Store.Flushing = func() store.Flushing { return flushing }
 	return o, nil
 }
 
