@@ -150,6 +150,8 @@ var hotOfPops = map[string]hotKey{
 			"bornTime="+strconv.FormatInt(began.UnixMilli(), 10))
 		return fmt.Sprint(time.Since(began) < 5*time.Second)
 	}},
+	"enablePopMessageThreshold":   {with: "popInflightMessageThreshold=1", set: "true", before: "0", after: "2", see: poppedTwice},
+	"popInflightMessageThreshold": {with: "enablePopMessageThreshold=true", set: "1", before: "0", after: "2", see: poppedTwice},
 	"serverLoadBalancerEnable": {set: "false", before: "2", after: "4", see: func(h *hot) string {
 		return strconv.Itoa(strings.Count(h.assigned(1), `"queueId":`))
 	}},
@@ -161,4 +163,16 @@ var hotOfPops = map[string]hotKey{
 	"defaultPopShareQueueNum": {with: "defaultMessageRequestMode=POP", set: "1", before: "1", after: "3", see: func(h *hot) string {
 		return strconv.Itoa(strings.Count(h.assigned(2), `"queueId":`))
 	}},
+}
+
+// poppedTwice tells how many messages are missing in a second pop of two.
+func poppedTwice(h *hot) string {
+	topic, group := h.fresh(), h.fresh()
+	h.group(group)
+	for range 4 {
+		h.put(topic, "x")
+	}
+	h.end(topic)
+	h.pop(topic, "consumerGroup="+group, "maxMsgNums=2", "invisibleTime=600000")
+	return strconv.Itoa(2 - recordsOf(h.t, h.pop(topic, "consumerGroup="+group, "maxMsgNums=2", "invisibleTime=600000").Body))
 }
