@@ -541,6 +541,8 @@ func TestRefusals(t *testing.T) {
 		g.expect(0, c.code, c.f, "", c.want, c.remark)
 	}
 	g.expect(0, protocol.ReqUpdateControllerConfig, nil, "rocketmqHome=/tmp", 16, "")
+	g.expect(0, protocol.ReqUpdateControllerConfig, nil, "enableElectUncleanMastr=true", 0, "did you mean enableElectUncleanMaster?")
+	g.expect(0, protocol.ReqUpdateControllerConfig, nil, "controllerDLegerGroup=g2", 0, "controllerDLegerGroup: holds from the next start on")
 	g.expect(0, protocol.ReqUpdateControllerConfig, nil, "scanInactiveMasterInterval=x", 1, "scanInactiveMasterInterval")
 	g.expect(0, protocol.ReqControllerGetSyncStateData, nil, "{", 1, "broker names")
 	for text, want := range map[string]string{

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"strings"
 
 	"rocketmq-go/config"
 	"rocketmq-go/remoting"
@@ -69,7 +70,7 @@ func (c *Controller) confirmed(h handler) handler {
 }
 
 // updateConfig is 1009, with a properties text as body.
-func (c *Controller) updateConfig(r *remoting.Request, _ *protocol.Response) error {
+func (c *Controller) updateConfig(r *remoting.Request, resp *protocol.Response) error {
 	change, err := c.cfg.Update(r.Body)
 	if err != nil {
 		c.log.Warn("configuration update refused", "err", err)
@@ -79,7 +80,11 @@ func (c *Controller) updateConfig(r *remoting.Request, _ *protocol.Response) err
 		}
 		return protocol.Errorf(protocol.RespSystemError, "%s", text)
 	}
-	c.log.Info("configuration updated", "keys", change.Keys, "ignored", change.Ignored, "from", r.Channel.RemoteAddr())
+	c.log.Info("configuration updated", "keys", change.Keys, "from", r.Channel.RemoteAddr())
+	if change.Notes != nil {
+		c.log.Warn("configuration updated", "notes", change.Notes, "unknownKeys", len(change.Ignored), "from", r.Channel.RemoteAddr())
+		resp.Remark = protocol.Some(strings.Join(change.Notes, "; "))
+	}
 	if change.SaveErr != nil {
 		c.log.Error("configuration holds in memory only", "err", change.SaveErr)
 	}

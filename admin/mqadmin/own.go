@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -251,6 +252,9 @@ func drain(c *Call) error {
 		return err
 	}
 	c.done("broker %s (%s) is drained: no message for %v, and all groups have consumed what it has\n", broker.name, broker.addr, quiet)
+	if err := d.tellLeft(); err != nil {
+		return err
+	}
 	if command := c.text("exec"); command != "" {
 		run := exec.CommandContext(c.ctx, "sh", "-c", command)
 		run.Stdout, run.Stderr = c.env.Stderr, c.env.Stderr
@@ -324,6 +328,50 @@ func (d *draining) consumed() error {
 	}
 	return nil
 }
+
+// tellLeft tells of messages that no group can have consumed, since they are not due, or not committed. They stay on the
+// broker's disk, and come when it is started again.
+func (d *draining) tellLeft() error {
+	info, err := d.c.runtimeInfo(d.broker.addr)
+	if err != nil {
+		return err
+	}
+	number := func(key string) int64 {
+		text, _ := info.Table.Get(key)
+		n, _ := strconv.ParseInt(text, 10, 64)
+		return n
+	}
+	var delayed int64
+	for key, value := range info.Table.All() { // of each level: how far it was delivered, and how far it goes
+		var done, end int64
+		if strings.HasPrefix(key, "scheduleMessageOffset") {
+			if n, _ := fmt.Sscanf(value, "%d,%d", &done, &end); n == 2 {
+				delayed += max(end-done, 0)
+			}
+		}
+	}
+	timers := number("timerCongestNum") + number("timerOffsetBehind")
+	var half int64
+	if stats, err := d.c.consumeStatsOf(d.broker.addr, transactionGroup, halfTopic); err == nil {
+		for _, o := range stats.OffsetTable.All() {
+			half += max(o.BrokerOffset-o.ConsumerOffset, 0)
+		}
+	}
+	d.c.set("delayedMessages", delayed)
+	d.c.set("timerMessages", timers)
+	d.c.set("halfMessages", half)
+	if delayed+timers+half > 0 {
+		d.c.done("it keeps until it is started again: %d delayed messages, %d timer messages, up to %d half messages of open transactions\n",
+			delayed, timers, half)
+	}
+	return nil
+}
+
+// The half messages of transactions, and the group whose offset says up to where they have ended.
+const (
+	halfTopic        = "RMQ_SYS_TRANS_HALF_TOPIC"
+	transactionGroup = "CID_RMQ_SYS_TRANS"
+)
 
 // naturallyDifferent are keys whose values differ between the brokers of a cluster.
 var naturallyDifferent = strings.Fields(`brokerName brokerId brokerIP1 brokerIP2 listenPort fastListenPort haListenPort rocketmqHome

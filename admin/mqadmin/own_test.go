@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"rocketmq-go/admin/client"
+	"rocketmq-go/message"
+	"rocketmq-go/remoting"
 	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/rocketmqtest"
 )
@@ -187,6 +189,39 @@ func TestDrain(t *testing.T) {
 		}
 		t.run(exitFailed, "", "exit status 3", "drain", "-b", "broker-a", "--quiet", "0s", "--exec", "exit 3")
 		t.run(exitFailed, "", "no master of broker x", "drain", "-b", "x")
+	})
+}
+
+// What is not due, or not committed, stays on the broker; drain says how much.
+func TestDrainTellsWhatStays(t *testing.T) {
+	inCluster(t, func(t tool) {
+		t.ok("create", "updateTopic", "-c", "DefaultCluster", "-t", "T", "-r", "1", "-w", "1")
+		c := remoting.NewClient(remoting.ClientConfig{Dial: t.c.Dial})
+		defer c.Close()
+		send := func(sysFlag int32, name, value string) {
+			properties := message.AppendProperty(message.AppendProperty(nil, name, value), "PGROUP", "P")
+			cmd := &protocol.Command{Code: protocol.ReqSendMessageV2, Body: []byte("x")}
+			h := protocol.SendMessageRequestHeaderV2{
+				A: protocol.Some("P"), B: protocol.Some("T"), C: protocol.Some("TBW102"), D: protocol.Some(int32(1)), E: protocol.Some(int32(0)),
+				F: protocol.Some(sysFlag), G: protocol.Some(time.Now().UnixMilli()), H: protocol.Some(int32(0)), I: protocol.Some(string(properties)),
+			}
+			h.AppendFields(&cmd.Fields)
+			if answer, err := c.Call(t.Context(), t.c.BrokerAddr, cmd); err != nil || answer.Code != 0 {
+				t.Fatal(answer, err)
+			}
+		}
+		for range 3 {
+			send(0, "DELAY", "18")
+		}
+		for range 2 {
+			send(0, "TIMER_DELAY_SEC", "86400")
+		}
+		send(4, "TRAN_MSG", "true")
+		time.Sleep(10 * time.Second)
+		t.ok("3 delayed messages, 2 timer messages, up to 1 half messages", "drain", "-b", "broker-a", "--quiet", "1s")
+		t.ok(`"delayedMessages": 3,
+  "timerMessages": 2,
+  "halfMessages": 1`, "drain", "-b", "broker-a", "--quiet", "1s", "-o", "json")
 	})
 }
 
