@@ -22,7 +22,7 @@ func (b *Broker) openPop() (err error) {
 	dir := b.values().Store.StorePathRootDir
 	queues := int32(b.values().ReviveQueueNum) // of new ones nobody would read before the next start
 	b.pops, err = pop.New(pop.Options{
-		Dir: dir, Saved: offsetsSaved(dir, b.values().Store.EnableLmq), Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
+		Dir: dir, Saved: offsetsSaved(dir, b.values().Store.EnableLmq), Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics, Stats: b.stats,
 		HasGroup: func(name string) bool { return b.groups.Find(name) != nil }, Settled: b.timers.Settled,
 		Rules: func() pop.Rules { return b.popRules(queues) }, Polling: b.polling, Host: b.host, Now: b.o.Now, Log: b.log,
 	})

@@ -35,10 +35,16 @@ func (s *Service) Ack(a *Ack, done func(error)) {
 	msg := s.ackOf(a)
 	s.putAck(&msg, nil, a.Handle.ReviveQueue, a.Handle.PopTime+a.Handle.InvisibleTime, func(err error) {
 		if err == nil {
-			s.inflight.done(a.key(), a.Handle.PopTime, 1)
+			s.acked(a, 1)
 		}
 		done(err)
 	})
+}
+
+// acked counts messages as acknowledged.
+func (s *Service) acked(a *Ack, n int) {
+	s.inflight.done(a.key(), a.Handle.PopTime, n)
+	s.o.Stats.Acks(a.Group, a.Topic, n)
 }
 
 func (a *Ack) key() queueKey { return queueKey{a.Topic, a.Group, a.Queue} }
@@ -109,7 +115,7 @@ func (s *Service) BatchAck(broker string, acks []protocol.BatchAck, from string,
 		msg := s.ackOf(a)
 		s.putAck(&msg, offsets, a.Handle.ReviveQueue, a.Handle.PopTime+a.Handle.InvisibleTime, func(err error) {
 			if err == nil {
-				s.inflight.done(a.key(), a.Handle.PopTime, len(offsets))
+				s.acked(a, len(offsets))
 			}
 			all.finish(err)
 		})
@@ -182,10 +188,15 @@ func (s *Service) Change(a *Ack, invisible int64, done func(popTime, invisibleTi
 			return
 		}
 		s.inflight.popped(a.key(), 1) // as a message of this pop
-		s.inflight.done(a.key(), a.Handle.PopTime, 1)
+		s.o.Stats.Checkpoints(a.Group, a.Topic, 1)
 		msg := s.ackOf(a)
 		due := a.Handle.PopTime + a.Handle.InvisibleTime
-		s.putAck(&msg, nil, a.Handle.ReviveQueue, due, func(err error) { done(now, invisible, err) })
+		s.putAck(&msg, nil, a.Handle.ReviveQueue, due, func(err error) {
+			if err == nil {
+				s.acked(a, 1)
+			}
+			done(now, invisible, err)
+		})
 	})
 }
 

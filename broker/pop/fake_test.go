@@ -294,3 +294,22 @@ func (t fakeTopics) CreateRetry(name string, queues, perm, _ int32) *protocol.To
 	}
 	return t.f.topics[name]
 }
+
+// fakeStats counts under kind, topic and group.
+type fakeStats struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (s *fakeStats) Acks(group, topic string, n int) { s.add("acks "+topic+"@"+group, n) }
+
+func (s *fakeStats) Checkpoints(group, topic string, n int) { s.add("checkpoints "+topic+"@"+group, n) }
+
+func (s *fakeStats) add(key string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n == nil {
+		s.n = map[string]int{}
+	}
+	s.n[key] += n
+}

@@ -39,7 +39,7 @@ func FuzzRevive(f *testing.F) {
 		topics := fakeTopics{store}
 		topics.CreateRetry("T", 1, 6, 0)
 		s, err := New(Options{
-			Dir: t.TempDir(), Store: store, Put: store, Offsets: store, Topics: topics, HasGroup: func(string) bool { return true },
+			Dir: t.TempDir(), Store: store, Put: store, Offsets: store, Topics: topics, Stats: &fakeStats{}, HasGroup: func(string) bool { return true },
 			Settled: store.Settled, Rules: func() Rules { return Rules{Broker: "b", Cluster: "C", ReviveQueues: 1} },
 			Polling: func() Polling { return Polling{} }, Host: func() netip.AddrPort { return brokerHost },
 		})

@@ -106,7 +106,7 @@ func TestJavaBytes(t *testing.T) {
 		Profile: compat.For(compat.Release533), Store: c, Config: cfg.Load, MaxLevel: func() int32 { return 18 }, Timers: noTimers{}, Now: clock,
 	})
 	s, err := New(Options{
-		Dir: t.TempDir(), Store: c.fakeStore, Put: pipeline, Offsets: c.fakeStore, Topics: fakeTopics{c.fakeStore},
+		Dir: t.TempDir(), Store: c.fakeStore, Put: pipeline, Offsets: c.fakeStore, Topics: fakeTopics{c.fakeStore}, Stats: &fakeStats{},
 		HasGroup: func(string) bool { return true }, Now: clock,
 		Rules:   func() Rules { return Rules{Broker: "gold", Cluster: "GoldCluster", ReviveQueues: 8} },
 		Polling: func() Polling { return Polling{} }, Host: func() netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:22110") },

@@ -54,6 +54,12 @@ type Topics interface {
 	CreateRetry(name string, queues, perm, sysFlag int32) *protocol.TopicConfig
 }
 
+// Stats counts what groups do, under the topics that they name.
+type Stats interface {
+	Acks(group, topic string, messages int)
+	Checkpoints(group, topic string, n int)
+}
+
 // Rules are the configuration keys that the service follows. They are asked for at each use.
 type Rules struct {
 	Broker           string        // brokerName
@@ -77,6 +83,7 @@ type Options struct {
 	Put     Pipeline
 	Offsets Offsets
 	Topics  Topics
+	Stats   Stats
 	// HasGroup tells whether a group exists; it makes it where that is allowed.
 	HasGroup func(name string) bool
 	// Settled is the time (ms) up to which timer messages have come to their topics; see timer.Service.

@@ -50,7 +50,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	stop-timers, start-timers
 //	reset group=G topic=T queue=0 to=0
 //	offset group=G topic=T queue=0, topics, revive, file
-//	in-flight group=G topic=T queue=0
+//	in-flight group=G topic=T queue=0, stats
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata/scenario", func(t *testing.T, path string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -79,6 +79,7 @@ type story struct {
 	begin   time.Time
 	rules   Rules
 	polling Polling
+	stats   fakeStats
 	service *Service
 	cancel  context.CancelFunc
 	done    chan error
@@ -94,7 +95,7 @@ type story struct {
 func (s *story) start() {
 	var err error
 	s.service, err = New(Options{
-		Dir: s.dir, Saved: s.savedAt, Store: s.f, Put: s.f, Offsets: s.f, Topics: fakeTopics{s.f}, HasGroup: func(g string) bool { return g != "gone" },
+		Dir: s.dir, Saved: s.savedAt, Store: s.f, Put: s.f, Offsets: s.f, Topics: fakeTopics{s.f}, Stats: &s.stats, HasGroup: func(g string) bool { return g != "gone" },
 		Settled: s.f.Settled, Rules: s.rulesNow, Polling: s.pollingNow,
 		Host: func() netip.AddrPort { return brokerHost }, Log: slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{ReplaceAttr: dropTime})),
 	})
@@ -265,6 +266,14 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 	case "in-flight":
 		n, ordered := s.service.InFlight(topic, group, queue)
 		return fmt.Sprint(n, map[bool]string{true: " in order"}[ordered])
+	case "stats":
+		s.stats.mu.Lock()
+		defer s.stats.mu.Unlock()
+		var b strings.Builder
+		for _, key := range slices.Sorted(maps.Keys(s.stats.n)) {
+			fmt.Fprintln(&b, key, s.stats.n[key])
+		}
+		return b.String()
 	case "forget":
 		s.service.TopicGone(topic)
 		s.service.GroupGone(group)

@@ -173,6 +173,7 @@ func (t *taking) queue(topic string, queue int32, form byte) {
 	s.putCheckpoint(ck, t.res.ReviveQueue, func(err error) {
 		if p.err = err; err == nil {
 			s.inflight.popped(key, len(p.offsets))
+			s.o.Stats.Checkpoints(group, t.r.Topic.TopicName, 1)
 			s.o.Offsets.Commit("pop", group, topic, queue, next)
 		}
 		t.release(key)

@@ -27,9 +27,13 @@ const (
 	TopicPutSize  = "TOPIC_PUT_SIZE"
 	GroupGetNums  = "GROUP_GET_NUMS"
 	GroupGetSize  = "GROUP_GET_SIZE"
+	GroupAck      = "GROUP_ACK_NUMS"
+	GroupCK       = "GROUP_CK_NUMS"
 	SendBackNums  = "SNDBCK_PUT_NUMS"
 	BrokerPut     = "BROKER_PUT_NUMS"
 	BrokerGet     = "BROKER_GET_NUMS"
+	BrokerAck     = "BROKER_ACK_NUMS"
+	BrokerCK      = "BROKER_CK_NUMS"
 	BrokerPutUser = "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC"
 	BrokerGetUser = "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC"
 )
@@ -110,6 +114,7 @@ func (i *Item) PerSecond() float64 { return i.window(0).Tps }
 type Table struct {
 	AllPut, AllGet   Item // all messages of the broker
 	userPut, userGet Item // those of topics that are not the system's
+	acks, cks        Item // of POP: messages acknowledged, and checkpoints
 	As49             bool // count as 4.9: Totals are of all that was stored and given; the end of a transaction is no put into its topic
 	Traffic          *Traffic
 	Made             Made
@@ -137,6 +142,7 @@ type topicItems struct {
 type groupItems struct {
 	system                     bool // the topic is
 	getNums, getSize, sendBack Item
+	acks, cks                  Item
 	dead                       atomic.Int64
 	poppedFor                  atomic.Pointer[string] // the topic of which the group popped; nil: it did not
 }
@@ -264,6 +270,18 @@ func (t *Table) Popped(group, topic, from string, messages, bytes int) {
 	}
 }
 
+// Acks counts messages of a topic that a group popped and acknowledges.
+func (t *Table) Acks(group, topic string, messages int) {
+	t.group(group, topic).acks.Add(messages)
+	t.acks.Add(messages)
+}
+
+// Checkpoints counts checkpoints of what a group popped of a topic, and of its pop retry topics.
+func (t *Table) Checkpoints(group, topic string, n int) {
+	t.group(group, topic).cks.Add(n)
+	t.cks.Add(n)
+}
+
 // SendBack counts a message of a topic that a group sent back.
 func (t *Table) SendBack(group, topic string) {
 	t.group(group, topic).sendBack.Add(1)
@@ -369,10 +387,14 @@ var (
 		GroupGetNums: func(i *groupItems) *Item { return &i.getNums },
 		GroupGetSize: func(i *groupItems) *Item { return &i.getSize },
 		SendBackNums: func(i *groupItems) *Item { return &i.sendBack },
+		GroupAck:     func(i *groupItems) *Item { return &i.acks },
+		GroupCK:      func(i *groupItems) *Item { return &i.cks },
 	}
 	ofBroker = map[string]func(*Table) *Item{
 		BrokerPut:     func(t *Table) *Item { return &t.AllPut },
 		BrokerGet:     func(t *Table) *Item { return &t.AllGet },
+		BrokerAck:     func(t *Table) *Item { return &t.acks },
+		BrokerCK:      func(t *Table) *Item { return &t.cks },
 		BrokerPutUser: func(t *Table) *Item { return &t.userPut },
 		BrokerGetUser: func(t *Table) *Item { return &t.userGet },
 	}

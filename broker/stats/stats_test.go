@@ -74,6 +74,8 @@ func TestFind(t *testing.T) {
 	table.Put("SYST", Normal, 1, 10)
 	table.Get("G", "T", 3, 30)
 	table.SendBack("G", "T")
+	table.Acks("G", "T", 4)
+	table.Checkpoints("G", "T", 1)
 	for _, c := range []struct {
 		name, key string
 		sum       int64
@@ -83,6 +85,10 @@ func TestFind(t *testing.T) {
 		{GroupGetNums, "T@G", 3},
 		{GroupGetSize, "T@G", 30},
 		{SendBackNums, "T@G", 1},
+		{GroupAck, "T@G", 4},
+		{GroupCK, "T@G", 1},
+		{BrokerAck, "C", 4},
+		{BrokerCK, "C", 1},
 		{BrokerPut, "C", 3},
 		{BrokerPutUser, "C", 2},
 		{BrokerGet, "C", 3},
