@@ -54,7 +54,7 @@ func completion(c *Call) error {
 	if len(c.Args) != 1 || completionScripts[c.Args[0]] == "" {
 		return misused("want one of %s", strings.Join(shells, ", "))
 	}
-	c.printf("%s", completionScripts[c.Args[0]])
+	c.field("script", "%s", completionScripts[c.Args[0]])
 	return nil
 }
 
