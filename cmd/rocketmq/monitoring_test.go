@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metricsql"
+
 	"rocketmq-go/admin/client"
 	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/telemetry/metrictest"
@@ -55,7 +57,9 @@ func expressions(t *testing.T, file string) map[string]string {
 			}
 		}
 		for _, v := range dashboard.Templating.List {
-			all["variable "+v.Name] = v.Definition
+			if v.Definition != "" { // not the data source
+				all["variable "+v.Name] = v.Definition
+			}
 		}
 		return all
 	}
@@ -74,11 +78,60 @@ func expressions(t *testing.T, file string) map[string]string {
 	return all
 }
 
+// grafana stands for what Grafana puts in place of its variables before Prometheus sees an expression.
 var (
-	metricName = regexp.MustCompile(`\b(?:rocketmq|process|go)_[a-z0-9_]+`)
-	selector   = regexp.MustCompile(`((?:rocketmq|process|go)_[a-z0-9_]+)\{([^}]*)\}`)
-	matcher    = regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)"`)
+	grafana     = strings.NewReplacer("$__rate_interval", "5m", "$__interval", "1m", "$__range", "1h")
+	variable    = regexp.MustCompile(`\$\{?[a-z_]+\}?`)
+	labelValues = regexp.MustCompile(`^label_values\((.*), *(\w+)\)$`)
 )
+
+// asked parses an expression and calls ask with each metric in it and each label that is asked of it: in selectors, and in
+// by, without, on, ignoring and group_left of what it is part of.
+func asked(expr string, ask func(metric, label string)) error {
+	label := ""
+	if m := labelValues.FindStringSubmatch(expr); m != nil {
+		expr, label = m[1], m[2]
+	}
+	parsed, err := metricsql.Parse(variable.ReplaceAllString(grafana.Replace(expr), "x"))
+	if err != nil {
+		return err
+	}
+	every := func(e metricsql.Expr, labels []string) {
+		metricsql.VisitAll(e, func(e metricsql.Expr) {
+			m, ok := e.(*metricsql.MetricExpr)
+			if !ok {
+				return
+			}
+			for _, filters := range m.LabelFilterss {
+				for _, f := range filters {
+					if f.Label != "__name__" {
+						ask(filters[0].Value, f.Label)
+					}
+				}
+				ask(filters[0].Value, "")
+				for _, l := range labels {
+					ask(filters[0].Value, l)
+				}
+			}
+		})
+	}
+	every(parsed, nil)
+	if label != "" {
+		every(parsed, []string{label})
+	}
+	metricsql.VisitAll(parsed, func(e metricsql.Expr) {
+		switch e := e.(type) {
+		case *metricsql.AggrFuncExpr:
+			for _, arg := range e.Args {
+				every(arg, e.Modifier.Args)
+			}
+		case *metricsql.BinaryOpExpr:
+			every(e.Left, e.GroupModifier.Args)
+			every(e.Right, e.GroupModifier.Args)
+		}
+	})
+	return nil
+}
 
 // What dashboard and alerts ask for is there, labels included, when a server has been used a little.
 func TestDashboardAndAlertsAskForWhatThereIs(t *testing.T) {
@@ -110,20 +163,17 @@ func TestDashboardAndAlertsAskForWhatThereIs(t *testing.T) {
 			t.Errorf("%s has %d expressions", file, len(all))
 		}
 		for where, expr := range all {
-			if strings.Count(expr, "(") != strings.Count(expr, ")") || strings.Count(expr, "{") != strings.Count(expr, "}") {
-				t.Errorf("%s: %s: brackets", file, where)
-			}
-			for _, name := range metricName.FindAllString(strings.ReplaceAll(expr, "rocketmq.*", ""), -1) {
-				if labels[name] == nil {
-					t.Errorf("%s: %s: there is no %s", file, where, name)
+			err := asked(expr, func(metric, label string) {
+				switch _, there := labels[metric][label]; {
+				case metric == "up": // Prometheus' own
+				case labels[metric] == nil:
+					t.Errorf("%s: %s: there is no %s", file, where, metric)
+				case !there && label != "" && label != "job" && label != "instance" && label != "le":
+					t.Errorf("%s: %s: %s has no label %s, but %v", file, where, metric, label, slices.Sorted(maps.Keys(labels[metric])))
 				}
-			}
-			for _, m := range selector.FindAllStringSubmatch(expr, -1) {
-				for _, label := range matcher.FindAllStringSubmatch(m[2], -1) {
-					if _, ok := labels[m[1]][label[1]]; !ok && label[1] != "job" {
-						t.Errorf("%s: %s: %s has no label %s, but %v", file, where, m[1], label[1], slices.Sorted(maps.Keys(labels[m[1]])))
-					}
-				}
+			})
+			if err != nil {
+				t.Errorf("%s: %s: %s: %v", file, where, expr, err)
 			}
 		}
 	}

@@ -42,6 +42,7 @@ var mayImport = map[string]string{
 // testOnly are packages that only tests may import, and what helps them.
 var testOnly = []string{
 	module + "telemetry/otlptest", module + "telemetry/metrictest", module + "internal/brokerchild", "google.golang.org/grpc", "go.opentelemetry.io/",
+	"github.com/VictoriaMetrics/",
 }
 
 func TestImportsGoOneWay(t *testing.T) {
