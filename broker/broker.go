@@ -30,6 +30,7 @@ import (
 
 	"rocketmq-go/auth"
 	"rocketmq-go/auth/plain"
+	"rocketmq-go/broker/acting"
 	"rocketmq-go/broker/api"
 	"rocketmq-go/broker/assignment"
 	"rocketmq-go/broker/client"
@@ -118,6 +119,8 @@ type Broker struct {
 	registrar    *registration.Registrar
 	master       *replication.Master // nil on a slave
 	slave        *replication.Slave  // nil on a master
+	group        *acting.Group       // nil: no slave acts as master
+	bridge       *acting.Bridge      // of a slave that may
 
 	arrivals atomic.Pointer[func(store.Arrival)] // who is told of arrivals, once everything is there
 
@@ -191,7 +194,7 @@ func (b *Broker) open() error {
 	v := b.values()
 	b.storeBegan = b.store.MaxPhyOffset()
 	if b.schedule, err = schedule.New(schedule.Options{
-		Dir: v.Store.StorePathRootDir, Levels: levels, Store: b.store, Put: b.store.Put, Compat49: b.compat49(),
+		Dir: v.Store.StorePathRootDir, Levels: levels, Store: b.store, Put: b.serviceStore().Put, Compat49: b.compat49(),
 		Pace: func() schedule.Pace {
 			v := b.values()
 			return schedule.Pace{Interval: config.Millis(v.Store.FlushDelayOffsetInterval), VersionStep: v.DelayOffsetUpdateVersionStep}
@@ -203,21 +206,23 @@ func (b *Broker) open() error {
 	if err := b.openTimers(); err != nil {
 		return err
 	}
-	b.put = put.New(put.Options{
+	pipeline := put.Options{
 		Profile: b.profile, Store: b.store, Config: b.cfg.Load, Topics: b.topics, Groups: b.groups,
 		Ordered: b.locks.AnyHeld, MaxLevel: b.schedule.MaxLevel,
 		IDs:      message.NewIDGenerator(b.idHost(), uint32(b.started.UnixNano()), b.o.Now),
 		Prepared: func(realTopic string) { b.transactions.Prepared(realTopic) }, DiskUsage: b.store.DiskUsage,
 		Dead: b.stats.Dead, Timers: b.putTimers(), Now: b.o.Now,
-	})
+	}
+	b.put = put.New(pipeline)
+	services := b.servicePut(pipeline)
 	if b.transactions, err = transaction.New(transaction.Options{
-		Dir: v.Store.StorePathRootDir, Profile: b.profile, Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics,
+		Dir: v.Store.StorePathRootDir, Profile: b.profile, Store: b.store, Put: services, Offsets: b.offsets, Topics: b.topics,
 		Producer: b.producers.ChannelOf, Rules: b.transactionRules, Host: b.host, Now: b.o.Now, Log: b.logOf("transaction"),
 		Finished: b.finished,
 	}); err != nil {
 		return err
 	}
-	if err := b.openPop(); err != nil {
+	if err := b.openPop(services); err != nil {
 		return err
 	}
 	b.replies = reply.New(reply.Options{
@@ -230,11 +235,12 @@ func (b *Broker) open() error {
 		return err
 	}
 	b.openSlave()
+	b.openGroup()
 	b.table = api.New(api.Services{
 		Config: b.cfg, Profile: b.profile, Store: served, Topics: b.topics, Groups: b.groups, Offsets: b.offsets,
 		Broadcast: b.broadcast, Consumers: b.consumers, Producers: b.producers, Filters: b.filters, Locks: b.locks,
 		Schedule: b.schedule, Put: b.put, Transactions: b.transactions, Replies: b.replies, Timers: b.timers, Stats: b.stats,
-		Assignment: b.assignment, Pop: b.pops, Users: b.users, Plain: b.plain, Mappings: b.mappings, Replication: b.replica(), CallBroker: b.peers().call,
+		Assignment: b.assignment, Pop: b.pops, Users: b.users, Plain: b.plain, Mappings: b.mappings, Replication: b.replica(), Group: b.actingGroup(), CallBroker: b.peers().call,
 		StoreHost: b.storeHost,
 		Runtime:   b.runtime, Started: b.started, Now: b.o.Now, Log: b.log,
 	})

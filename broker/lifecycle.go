@@ -34,6 +34,9 @@ func (b *Broker) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	if b.master != nil {
+		b.master.Alone(b.returns())
+	}
 	running, stop := context.WithCancel(context.Background())
 	b.stopServices = stop
 	b.services, running = errgroup.WithContext(running)
@@ -72,9 +75,28 @@ func (b *Broker) register(ctx context.Context) {
 	defer cancel()
 	b.discovery.Look(wait)
 	b.registering.Go(func() { _ = b.discovery.Run(running) })
-	b.registrar.Start(running)
-	b.registering.Go(func() { _ = b.registrar.Run(running) })
-	b.registrar.Wait(wait)
+	known := make(chan struct{})
+	if b.group == nil {
+		b.keepRegistered(running)
+		close(known)
+	} else {
+		b.registering.Go(func() {
+			if err := b.join(running, known); err != nil {
+				b.log.Error("a service of the broker ended", "error", err)
+			}
+		})
+	}
+	select {
+	case <-known:
+		b.registrar.Wait(wait)
+	case <-wait.Done():
+	}
+}
+
+// keepRegistered has name servers told of the broker until ctx ends.
+func (b *Broker) keepRegistered(ctx context.Context) {
+	b.registrar.Start(ctx)
+	b.registering.Go(func() { _ = b.registrar.Run(ctx) })
 }
 
 // listen opens the main port, the fast one, two below, and a master's for slaves, by default one above. With listenPort=0 it

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,19 +52,24 @@ const (
 	slaveHost   = "127.0.0.2"
 )
 
-// newPair starts the name server only. set are keys of both brokers.
+// newPair starts the name server only. set are keys of both brokers, those that begin with "namesrv." of the name server.
 func newPair(t *testing.T, set ...string) *pair {
 	p := &pair{t: t, dir: t.TempDir(), set: map[string]string{}, brokers: map[string]*broker.Broker{}}
 	p.log = slog.New(slog.NewTextHandler(&p.said, nil))
+	namesrvKeys := map[string]string{
+		"kvConfigPath": filepath.Join(p.dir, "kv.json"), "configStorePath": filepath.Join(p.dir, "ns.properties"),
+	}
 	for _, kv := range set {
 		key, value, _ := strings.Cut(kv, "=")
-		p.set[key] = value
+		if name, ok := strings.CutPrefix(key, "namesrv."); ok {
+			namesrvKeys[name] = value
+		} else {
+			p.set[key] = value
+		}
 	}
-	cfg, _, err := config.LoadNamesrv(config.Options{Set: map[string]string{
-		"kvConfigPath": filepath.Join(p.dir, "kv.json"), "configStorePath": filepath.Join(p.dir, "ns.properties"),
-	}, Env: noEnv})
+	cfg, _, err := config.LoadNamesrv(config.Options{Set: namesrvKeys, Env: noEnv})
 	if err == nil {
-		p.ns, err = namesrv.New(cfg, namesrv.Options{NoListen: true})
+		p.ns, err = namesrv.New(cfg, namesrv.Options{NoListen: true, Dial: p.Dial})
 	}
 	if err == nil {
 		err = p.ns.Start()
@@ -72,7 +78,7 @@ func newPair(t *testing.T, set ...string) *pair {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, host := range []string{slaveHost, masterHost} {
+		for _, host := range slices.Backward(slices.Sorted(maps.Keys(p.brokers))) { // slaves first
 			p.stop(host)
 		}
 		for _, c := range p.clients {
@@ -103,15 +109,15 @@ func (p *pair) start(host string, set ...string) *broker.Broker {
 		p.t.Fatal(err)
 	}
 	b, err := broker.New(broker.Options{Config: cfg, NoListen: true, Dial: p.Dial, Poison: true, Log: p.log.With("at", host)})
-	if err == nil {
-		err = b.Start(context.Background())
-	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.mu.Lock()
 	p.brokers[host] = b
 	p.mu.Unlock()
+	if err := b.Start(context.Background()); err != nil {
+		p.t.Fatal(err)
+	}
 	return b
 }
 

@@ -11,19 +11,20 @@ import (
 	"time"
 
 	"rocketmq-go/broker/pop"
+	"rocketmq-go/broker/put"
 	"rocketmq-go/config"
 )
 
 // openPop makes the service of consumers that pop, which 4.9 does not have.
-func (b *Broker) openPop() (err error) {
+func (b *Broker) openPop(services *put.Pipeline) (err error) {
 	if b.timers == nil {
 		return nil
 	}
 	dir := b.values().Store.StorePathRootDir
 	queues := int32(b.values().ReviveQueueNum) // of new ones nobody would read before the next start
 	b.pops, err = pop.New(pop.Options{
-		Dir: dir, Saved: offsetsSaved(dir, b.values().Store.EnableLmq), Store: b.store, Put: b.put, Offsets: b.offsets, Topics: b.topics, Stats: b.stats,
-		HasGroup: func(name string) bool { return b.groups.Find(name) != nil }, Settled: b.timers.Settled,
+		Dir: dir, Saved: offsetsSaved(dir, b.values().Store.EnableLmq), Store: b.store, Put: services, Offsets: b.offsets, Topics: b.topics, Stats: b.stats,
+		HasGroup: func(name string) bool { return b.groups.Find(name) != nil }, Settled: b.timers.Settled, Elsewhere: b.readElsewhere(),
 		Rules: func() pop.Rules { return b.popRules(queues) }, Polling: b.polling, Host: b.host, Now: b.o.Now, Log: b.log,
 	})
 	return err

@@ -35,8 +35,13 @@ func (b *Broker) replica() replica {
 // openStore opens the store, a slave's as the copy that it is.
 func (b *Broker) openStore(c store.Config) (err error) {
 	if !b.isSlave() {
-		b.master = replication.NewMaster(replication.MasterOptions{Config: b.values, Compat49: b.compat49(), Log: b.logOf("store")})
+		b.master = replication.NewMaster(replication.MasterOptions{
+			Config: b.values, Compat49: b.compat49(), Alive: b.aliveMembers(), Log: b.logOf("store"),
+		})
 		c.Replication = b.master
+		if b.o.NoListen {
+			b.ha = replication.NewPipes()
+		}
 	}
 	if b.isSlave() {
 		c.Renumbered = b.renumbered
@@ -90,7 +95,9 @@ func (b *Broker) openSlave() {
 // follow runs what only a slave does.
 func (b *Broker) follow() []func(context.Context) error {
 	all := []func(context.Context) error{b.slave.Run}
-	if b.timers != nil {
+	switch {
+	case b.group != nil: // what follows here, or stands in for the master, begins when clients are told of the broker
+	case b.timers != nil:
 		all = append(all, b.timers.Follow)
 	}
 	return all
@@ -98,9 +105,9 @@ func (b *Broker) follow() []func(context.Context) error {
 
 // lead runs what only a master does: what stores messages, and what corrects what slaves have from it.
 func (b *Broker) lead() []func(context.Context) error {
-	all := []func(context.Context) error{b.schedule.Run, b.transactions.Run, b.runTimers, b.revive, b.runProtection}
-	if b.ha == nil && b.o.NoListen {
-		b.ha = replication.NewPipes()
+	all := []func(context.Context) error{b.runProtection}
+	if !b.returns() {
+		all = append(all, b.special()...)
 	}
 	if b.ha != nil {
 		all = append(all, func(ctx context.Context) error { return b.master.Serve(ctx, b.ha) })

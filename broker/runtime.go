@@ -51,7 +51,7 @@ func (b *Broker) lifeRuntime(t map[string]string) {
 	t["brokerVersion"] = strconv.Itoa(int(b.profile.Version))
 	t["brokerVersionDesc"] = "V" + strings.ReplaceAll(b.profile.Release, ".", "_")
 	t["bootTimestamp"] = number(b.started.UnixMilli())
-	t["brokerActive"] = strconv.FormatBool(b.store.Writable() && !b.isSlave())
+	t["brokerActive"] = strconv.FormatBool(b.isSlave() && b.acts() || !b.isSlave() && b.store.Writable() && b.master.Ready() == nil)
 	t["startAcceptSendRequestTimeStamp"] = number(b.values().StartAcceptSendRequestTimeStamp)
 	t["runtime"] = fmt.Sprintf("[ %d days, %d hours, %d minutes, %d seconds ]",
 		int(up.Hours())/24, int(up.Hours())%24, int(up.Minutes())%60, int(up.Seconds())%60)

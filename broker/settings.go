@@ -159,6 +159,7 @@ func (b *Broker) transactionRules() transaction.Rules {
 		MetricsEvery:   config.Millis(v.TransactionMetricFlushInterval),
 		Reserved:       time.Duration(v.Store.FileReservedTime) * time.Hour,
 		Slave:          b.isSlave(),
+		Elsewhere:      b.bridge != nil,
 	}
 }
 

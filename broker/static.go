@@ -118,7 +118,7 @@ func (p *peers) ask(ctx context.Context) error {
 		}
 		masters := map[string]string{}
 		for name, data := range info.BrokerAddrTable.All() {
-			if master, ok := data.BrokerAddrs.Get(0); ok {
+			if master := masterOf(data); master != "" {
 				masters[name] = master
 			}
 		}
@@ -128,6 +128,20 @@ func (p *peers) ask(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// masterOf is the address of a broker's master, or of the slave that acts as such.
+func masterOf(data *protocol.BrokerData) string {
+	if addr, ok := data.BrokerAddrs.Get(0); ok || !data.EnableActingMaster {
+		return addr
+	}
+	least, at := int64(0), ""
+	for id, addr := range data.BrokerAddrs.All() {
+		if at == "" || id < least {
+			least, at = id, addr
+		}
+	}
+	return at
 }
 
 // peersTimeout bounds the question for the addresses of other brokers.

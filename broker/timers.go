@@ -12,8 +12,6 @@ import (
 	"rocketmq-go/broker/put"
 	"rocketmq-go/broker/timer"
 	"rocketmq-go/config"
-	"rocketmq-go/message"
-	"rocketmq-go/store"
 )
 
 // openTimers makes the timer service, which 4.9 does not have. timerWheelEnable=false only refuses new messages: what
@@ -29,7 +27,7 @@ func (b *Broker) openTimers() (err error) {
 		SkipUnknown: func() bool { return b.values().Store.TimerSkipUnknownError },
 		StopEnter:   func() bool { return b.values().Store.TimerStopEnqueue },
 		Store:       b.store,
-		Put:         func(m *message.Message, done func(store.PutResult)) { b.put.Raw(m, done) },
+		Put:         b.serviceStore().Put,
 		Now:         b.o.Now, Log: b.log,
 	})
 	return err

@@ -116,7 +116,7 @@ type BrokerConfig struct {
 	// ms for a registration at the name server.
 	RegisterBrokerTimeoutMills int `def:"24000" v4:"6000"`
 	// ms for BROKER_HEARTBEAT(904).
-	SendHeartbeatTimeoutMillis int `def:"1000" v4:"!" later:"slave acting master"`
+	SendHeartbeatTimeoutMillis int `def:"1000" v4:"!"`
 	// Suggest reading from a slave (suggestWhichBrokerId) when the reader is far behind.
 	SlaveReadEnable bool `def:"false"`
 	// Groups that read more than ConsumerFallbehindThreshold behind the log's end are switched to consumeEnable=false, every 3
@@ -162,9 +162,9 @@ type BrokerConfig struct {
 	// ms between two looks at the name server list (DNS or address server).
 	UpdateNameServerAddrPeriod int `def:"120000" v4:"!"`
 	// ms between two BROKER_HEARTBEAT(904).
-	BrokerHeartbeatInterval int `def:"1000" v4:"!" later:"slave acting master"`
+	BrokerHeartbeatInterval int `def:"1000" v4:"!"`
 	// Told to the name server as heartbeatTimeoutMillis; otherwise it uses 120000.
-	BrokerNotActiveTimeoutMillis int64 `def:"10000" v4:"!" later:"slave acting master"`
+	BrokerNotActiveTimeoutMillis int64 `def:"10000" v4:"!"`
 	EnableNetWorkFlowControl     bool  `def:"false" v4:"!" none:"reading stops instead when replies pile up (maxReplyBytesPerConnection)"`
 	// Keep how far the clients of broadcasting groups have come, for those that change between broker and proxy.
 	EnableBroadcastOffsetStore bool `def:"true" v4:"!"`
@@ -214,8 +214,9 @@ type BrokerConfig struct {
 	PopReviveMaxAttemptTimes      int  `def:"16" v4:"!" none:"internal tuning of the Java server"`
 	RealTimeNotifyConsumerChange  bool `def:"true" v4:"!" none:"members are always told at once"`
 	// LITE_PULL_MESSAGE(361) allowed.
-	LitePullMessageEnable             bool  `def:"true" v4:"!"`
-	SyncBrokerMemberGroupPeriod       int   `def:"1000" v4:"!" later:"controller mode"`
+	LitePullMessageEnable bool `def:"true" v4:"!"`
+	// ms between two questions which brokers of this name live (enableSlaveActingMaster).
+	SyncBrokerMemberGroupPeriod       int   `def:"1000" v4:"!"`
 	LoadBalancePollNameServerInterval int64 `def:"30000" v4:"!" none:"internal tuning of the Java server"`
 	CleanOfflineBrokerInterval        int   `def:"30000" v4:"!" none:"internal tuning of the Java server"`
 	// QUERY_ASSIGNMENT(400) computes the assignment; false: the whole queue list is given.
@@ -247,12 +248,14 @@ type BrokerConfig struct {
 	IsolateLogEnable      bool `def:"false" none:"only of broker containers"`
 	// ms for requests to other brokers.
 	ForwardTimeout int64 `def:"3000" v4:"!"`
-	// The slave with the smallest id serves reads, timers and transactions while the master is gone.
-	EnableSlaveActingMaster bool `def:"false" v4:"!" later:"slave acting master"`
-	// Acting master sends escaped messages to other brokers.
-	EnableRemoteEscape bool `def:"false" v4:"!" later:"slave acting master"`
-	// Skip the pre-online check of a returning master.
-	SkipPreOnline   bool `def:"false" v4:"!" later:"slave acting master"`
+	// The slave with the smallest id serves consumers, and delivers what is due, while the master is gone. For all brokers of a
+	// name, with supportActingMaster=true at the name server.
+	EnableSlaveActingMaster bool `def:"false" v4:"!" mark:"r"`
+	// What a slave that acts as master may not store (delayed messages that are due, half messages, checkpoints of POP) goes to
+	// the master of another name; otherwise it waits for its own.
+	EnableRemoteEscape bool `def:"false" v4:"!"`
+	// A broker is known at once, instead of when it has found its place among those of its name.
+	SkipPreOnline   bool `def:"false" v4:"!" mark:"r"`
 	AsyncSendEnable bool `def:"true" v4:"!" none:"sends are always handled asynchronously"`
 	// A reset by an administrator is kept in the broker and given to the next pull, instead of asking clients by
 	// RESET_CONSUMER_CLIENT_OFFSET(220). 4.9.7 asks clients.
@@ -262,8 +265,9 @@ type BrokerConfig struct {
 	// The same for delay offsets.
 	DelayOffsetUpdateVersionStep int64 `def:"200" v4:"!"`
 	// LOCK_BATCH_MQ must succeed on all replicas.
-	LockInStrictMode         bool `def:"false" v4:"!" later:"slave acting master"`
-	CompatibleWithOldNameSrv bool `def:"true" v4:"!" later:"slave acting master"`
+	LockInStrictMode bool `def:"false" v4:"!" later:"queue locks that all brokers of a name hold"`
+	// Name servers are asked as those before 5.x can be (enableSlaveActingMaster).
+	CompatibleWithOldNameSrv bool `def:"true" v4:"!"`
 	// Broker roles decided by controllers.
 	EnableControllerMode bool `def:"false" v4:"!" later:"controller mode" mark:"r"`
 	// -separated controllers.

@@ -47,7 +47,7 @@ type MessageStoreConfig struct {
 	TimerMaxDelaySec int `def:"259200" v4:"!"`
 	// Otherwise new timer messages answer SYSTEM_ERROR(1). 4.9.7 has no timers.
 	TimerWheelEnable        bool `def:"true" v4:"!false"`
-	DisappearTimeAfterStart int  `def:"-1" v4:"!" later:"slave acting master" mark:"m"`
+	DisappearTimeAfterStart int  `def:"-1" v4:"!" later:"a pause before clients are told of a broker" mark:"m"`
 	// Messages stay in the timer topic and are not entered.
 	TimerStopEnqueue      bool   `def:"false" v4:"!"`
 	TimerCheckMetricsWhen string `def:"05" v4:"!" none:"the counts are checked at each start" mark:"d"`
@@ -230,20 +230,23 @@ type MessageStoreConfig struct {
 	EnableCleanExpiredOffset           bool  `def:"false" v4:"!" none:"unused in Java too; offsets go with their topic" mark:"m"`
 	MaxAsyncPutMessageRequests         int   `def:"5000" v4:"!" none:"internal tuning of the Java server"`
 	PullBatchMaxMessageCount           int   `def:"160" v4:"!" none:"unused in Java too; see maxTransferCountOnMessageInMemory"`
-	TotalReplicas                      int   `def:"1" v4:"!" later:"slave acting master" mark:"m"`
+	// How many brokers have this name; with enableSlaveActingMaster more than 1 lets a master that returns take over from its slave.
+	TotalReplicas int `def:"1" v4:"!" mark:"rm"`
 	// SYNC_MASTER: how many brokers, the master included, must have a message before its send is answered.
-	InSyncReplicas                         int     `def:"1" v4:"!" mark:"m"`
-	MinInSyncReplicas                      int     `def:"1" v4:"!" later:"slave acting master" mark:"m"`
-	AllAckInSyncStateSet                   bool    `def:"false" v4:"!" later:"controller mode" mark:"m"`
-	EnableAutoInSyncReplicas               bool    `def:"false" v4:"!" none:"internal tuning of the Java server" mark:"m"`
+	InSyncReplicas int `def:"1" v4:"!" mark:"m"`
+	// The least that enableAutoInSyncReplicas goes down to.
+	MinInSyncReplicas    int  `def:"1" v4:"!" mark:"m"`
+	AllAckInSyncStateSet bool `def:"false" v4:"!" later:"controller mode" mark:"m"`
+	// SYNC_MASTER with enableSlaveActingMaster: as many are waited for as are in sync, when that is less than inSyncReplicas.
+	EnableAutoInSyncReplicas               bool    `def:"false" v4:"!" mark:"m"`
 	HaFlowControlEnable                    bool    `def:"false" v4:"!" mark:"m"`
 	MaxHaTransferByteInSecond              int64   `def:"104857600" v4:"!"`
 	HaMaxTimeSlaveNotCatchup               int64   `def:"15000" v4:"!" later:"controller mode"`
-	SyncMasterFlushOffsetWhenStartup       bool    `def:"false" v4:"!" later:"slave acting master"`
+	SyncMasterFlushOffsetWhenStartup       bool    `def:"false" v4:"!" later:"slaves that cut their logs"`
 	MaxChecksumRange                       int64   `def:"1073741824" v4:"!" later:"controller mode"`
 	ReplicasPerDiskPartition               int     `def:"1" v4:"!" none:"internal tuning of the Java server"`
 	LogicalDiskSpaceCleanForciblyThreshold float64 `def:"0.8" v4:"!" none:"internal tuning of the Java server"`
-	MaxSlaveResendLength                   int64   `def:"268435456" v4:"!" later:"slave acting master"`
+	MaxSlaveResendLength                   int64   `def:"268435456" v4:"!" later:"slaves that cut their logs"`
 	SyncFromLastFile                       bool    `def:"false" v4:"!" later:"controller mode"`
 	AsyncLearner                           bool    `def:"false" v4:"!" later:"controller mode"`
 	MaxConsumeQueueScan                    int     `def:"20000" v4:"!"`

@@ -298,7 +298,11 @@ func TestRoles(t *testing.T) {
 		{"brokerRole=SYNC_MASTER\ninSyncReplicas=2", ""},
 		{"brokerRole=SYNC_MASTER\ncompatVersion=4.9.7", ""},
 		{"brokerRole=SLAVE\nbrokerId=1\ninSyncReplicas=1", ""},
-		{"brokerRole=SLAVE\nbrokerId=1\nenableSlaveActingMaster=true", "accepted without effect: it belongs to slave acting master"},
+		{"brokerRole=SLAVE\nbrokerId=1\nenableSlaveActingMaster=true\ntotalReplicas=2\nslaveReadEnable=true", ""},
+		{"brokerRole=SLAVE\nbrokerId=1\nenableSlaveActingMaster=true\ntotalReplicas=2", "slaves refuse pulls: set slaveReadEnable=true"},
+		{"enableSlaveActingMaster=true", "does not take over what its slave has come to: set totalReplicas"},
+		{"enableSlaveActingMaster=true\ntotalReplicas=2\nbrokerIP1=auto", "set brokerIP1 and brokerIP2"},
+		{"enableSlaveActingMaster=true\ntotalReplicas=2\nlockInStrictMode=true", "accepted without effect"},
 		{"brokerId=3", "a master has brokerId 0, which is used (brokerRole is ASYNC_MASTER)"},
 	} {
 		_, warnings, err := loadText(t, c.text)

@@ -119,6 +119,7 @@ func finishBroker(v *BrokerValues, l *loader) error {
 		l.warn("brokerRole", string(SyncMaster), "no send waits for a slave, since inSyncReplicas=%d counts the master too (as in "+
 			"5.x; in 4.9 one slave was waited for). Set inSyncReplicas=2 to wait for one", v.Store.InSyncReplicas)
 	}
+	v.checkActing(l)
 	switch {
 	case v.Store.EnableDLegerCommitLog:
 		v.BrokerID = -1
@@ -137,6 +138,24 @@ func finishBroker(v *BrokerValues, l *loader) error {
 		v.Store.AccessMessageInMemoryMaxRatio -= 10 // as in Java: a slave has its memory for what is read late
 	}
 	return nil
+}
+
+// checkActing warns where enableSlaveActingMaster does less than its user may expect.
+func (v *BrokerValues) checkActing(l *loader) {
+	if !v.EnableSlaveActingMaster || v.Own.CompatVersion == V497 {
+		return
+	}
+	const key, value = "enableSlaveActingMaster", "true"
+	if v.Store.TotalReplicas <= 1 {
+		l.warn(key, value, "a master that returns does not take over what its slave has come to: set totalReplicas to the number of "+
+			"brokers of this name (it is %d)", v.Store.TotalReplicas)
+	}
+	if v.Store.BrokerRole == Slave && !v.SlaveReadEnable {
+		l.warn(key, value, "no consumer reads from this slave when it acts as master, since slaves refuse pulls: set slaveReadEnable=true")
+	}
+	if v.BrokerIP1 == AutoIP || v.BrokerIP2 == AutoIP {
+		l.warn(key, value, "brokers of one name have to tell each other where they are: set brokerIP1 and brokerIP2")
+	}
 }
 
 // checkPort checks a listenPort; below is how many ports below it are used as well.

@@ -34,9 +34,10 @@ for part in ${@:-java533 java497 compat mixed stores bytes replication admin aut
       go test -tags java -run TestJavaContinues -timeout 15m ./broker/transaction ./broker/timer ./broker/pop || failed=1 ;;
     bytes) # the same requests to Java's brokers and ours: the same bytes in the commit logs
       build/conformance/harness bytes 5.3.3 4.9.7 || failed=1 ;;
-    replication) # a master and a slave, one of them ours; Apache's brokers with our controller
+    replication) # a master and a slave, one of them ours; Apache's brokers with our controller; slaves that act as master
       build/conformance/harness replicate apache-5.3.3/ours ours/apache-5.3.3 apache-4.9.7/ours ours/apache-4.9.7 || failed=1
-      build/conformance/harness failover 5.3.3 || failed=1 ;;
+      build/conformance/harness failover 5.3.3 || failed=1
+      build/conformance/harness acting apache-5.3.3/ours ours/apache-5.3.3 || failed=1 ;;
     admin) # the calls of the console and of the exporter
       build/conformance/harness admin --server ours || failed=1
       build/conformance/harness admin --server ours --compat 4.9.7 --tools 4.9.7 || failed=1 ;;

@@ -139,6 +139,8 @@ type Replication interface {
 	// Need is how many slaves must have the log up to end before the sender of the message there is answered. Another status
 	// than PutOK is his answer at once; the message stays.
 	Need(end int64) (slaves int, status PutStatus)
+	// Admit is what a put is answered before anything is stored; PutOK: it is stored.
+	Admit() PutStatus
 	// Acked is the place up to which at least so many slaves have the log.
 	Acked(slaves int) int64
 }

@@ -96,6 +96,9 @@ func (s *Store) admit(m *message.Message) PutStatus {
 	case len(m.Topic) == 0 || len(m.Topic) > maxTopic || len(m.Topic) > message.MaxTopicV1 && !s.longTopics():
 		return MessageIllegal
 	}
+	if s.cfg.Replication != nil {
+		return s.cfg.Replication.Admit()
+	}
 	return PutOK
 }
 

@@ -289,6 +289,7 @@ type replication struct {
 }
 
 func (r *replication) Appended()                   { r.appended.Add(1) }
+func (r *replication) Admit() PutStatus            { return PutOK }
 func (r *replication) Need(int64) (int, PutStatus) { return r.slaves, r.status }
 func (r *replication) Acked(int) int64             { return r.acked.Load() }
 

@@ -84,7 +84,7 @@ func (o *send) release() {
 }
 
 func (s *sender) handle(r *remoting.Request) {
-	if s.profile.SlavesReject && isSlave(s.config()) {
+	if s.profile.SlavesReject && isSlave(s.config()) && !standsIn(s.config()) {
 		reject(r)
 		return
 	}
@@ -95,7 +95,12 @@ func (s *sender) handle(r *remoting.Request) {
 	}
 	cfg := s.config()
 	o.describe(cfg)
-	err := o.check(r, cfg)
+	var err error
+	if standsIn(cfg) { // no topic is made for the message
+		err = s.put.Answer(store.ServiceNotAvailable)
+	} else {
+		err = o.check(r, cfg)
+	}
 	if err == nil {
 		err = o.store(r)
 	}

@@ -28,7 +28,7 @@ type sendBack struct {
 
 func (s *sendBack) handle(r *remoting.Request) {
 	slave := isSlave(s.config())
-	if slave && s.profile.SlavesReject {
+	if slave && s.profile.SlavesReject && !standsIn(s.config()) {
 		reject(r)
 		return
 	}

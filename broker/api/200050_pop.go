@@ -124,7 +124,7 @@ func (p *popper) decode(r *remoting.Request) (*popped, error) {
 func (o *popped) check() error {
 	p, h, cfg := o.p, o.header, o.p.config()
 	switch {
-	case cfg.BrokerPermission&permRead == 0 || isSlave(cfg):
+	case cfg.BrokerPermission&permRead == 0 || isSlave(cfg) && !p.service.Serves():
 		return protocol.Errorf(protocol.RespNoPermission, "the broker[%s] pop message is forbidden", cfg.BrokerIP1)
 	case h.MaxMsgNums > maxPop:
 		return protocol.Errorf(p.profile.InvalidParameter, "the broker[%s] pop message's num is greater than %d", cfg.BrokerIP1, maxPop)

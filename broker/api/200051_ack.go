@@ -65,7 +65,7 @@ func (p *popper) ackOf(
 	if !topic.Set || !group.Set || !handle.Set || !queue.Set || !offset.Set {
 		return nil, missing("consumerGroup, topic, queueId, extraInfo or offset")
 	}
-	if isSlave(p.config()) {
+	if isSlave(p.config()) && !p.service.Serves() {
 		return nil, errRejected
 	}
 	t := p.topics.Get(topic.V)
@@ -102,7 +102,7 @@ func (p *popper) batchAck(r *remoting.Request) {
 	case len(b.Acks) == 0:
 		r.Reply(&protocol.Response{Code: protocol.RespNoMessage})
 		return
-	case isSlave(p.config()):
+	case isSlave(p.config()) && !p.service.Serves():
 		refuseAck(r, errRejected)
 		return
 	}

@@ -83,6 +83,7 @@ type Services struct {
 	Plain        *plain.Files   // the access rules of 4.x; nil unless aclEnable was on at the start
 	Mappings     *mapping.Table // of static topics; nil in 4.9
 	Replication  Replication
+	Group        Group // nil: no slave acts as master
 	// CallBroker sends a request to the master of another broker.
 	CallBroker func(ctx context.Context, broker string, cmd *protocol.Command) (*protocol.Command, error)
 	// StoreHost is the address that messages of a connection are stored under.
@@ -308,9 +309,13 @@ func (s *Services) tools(access *access) []remoting.Route {
 // tools5 are those of 5.x only.
 func (s *Services) tools5() []remoting.Route {
 	cold := &coldData{config: s.Config.Load, log: s.Log}
-	replication := &replication{service: s.Replication}
+	replication := &replication{s.Replication, s.Group}
 	topics, groups := s.topics(), s.groups()
-	return []remoting.Route{
+	var routes []remoting.Route
+	if s.Group != nil {
+		routes = append(routes, remoting.Route{Code: protocol.ReqExchangeBrokerHaInfo, Handle: replication.exchange, Mode: remoting.Waiting})
+	}
+	return append(routes,
 		pooled(protocol.ReqUpdateAndCreateTopicList, s.master(topics.updateList)),
 		inline(protocol.ReqGetTopicConfig, topics.get),
 		pooled(protocol.ReqUpdateAndCreateSubscriptiongroupList, s.master(groups.updateList)),
@@ -333,7 +338,7 @@ func (s *Services) tools5() []remoting.Route {
 		inline(protocol.ReqCheckRocksdbCqWriteProgress, rocksCheck),
 		inline(protocol.ReqExportRocksdbConfigToJson, rocksExport),
 		inline(protocol.ReqPopRollback, popRollback),
-	}
+	)
 }
 
 // holdInterval is the pause between two looks through all held pulls.

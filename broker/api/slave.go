@@ -15,6 +15,9 @@ import (
 // What a slave does not do. Its messages and tables are copies of its master's: it stores nothing of its own but the offsets
 // that consumers commit to it, and it answers from what it has.
 
+// standsIn tells whether this is a slave that may act as master (5.x): it looks at requests that other slaves reject.
+func standsIn(cfg *config.BrokerValues) bool { return isSlave(cfg) && cfg.EnableSlaveActingMaster }
+
 func isSlave(cfg *config.BrokerValues) bool { return cfg.Store.BrokerRole == config.Slave }
 
 var (

@@ -156,3 +156,14 @@ func (t *Table[V]) All() iter.Seq2[string, V] {
 func NextVersion(v protocol.DataVersion, now time.Time) protocol.DataVersion {
 	return protocol.DataVersion{StateVersion: v.StateVersion, Timestamp: now.UnixMilli(), Counter: v.Counter + 1}
 }
+
+// supersedingSteps is more than a version makes between two copies of its table.
+const supersedingSteps = 1000
+
+// Superseding is a version that counts as newer than those of all copies of a table, of this one and of the one that it is a
+// copy of.
+func Superseding(v protocol.DataVersion, now time.Time) protocol.DataVersion {
+	v = NextVersion(v, now)
+	v.Counter += supersedingSteps
+	return v
+}

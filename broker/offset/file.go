@@ -126,6 +126,57 @@ func (s *Store) Merge(master *protocol.ConsumerOffsetSerializeWrapper) {
 	s.dirty.Store(true)
 }
 
+// TakeOver takes over what groups have committed at a slave that acted as master (the body of code 43): each offset that is
+// further than the own one and not beyond the end of its queue. Unlike in Java it does not matter whose table was changed last:
+// what the master has on disk may be older than what its slave had of it.
+func (s *Store) TakeOver(slave *protocol.ConsumerOffsetSerializeWrapper, end func(topic string, queueID int32) int64) (moved int) {
+	for name, queues := range slave.OffsetTable.All() {
+		topic, group, ok := strings.Cut(name, "@")
+		if !ok {
+			continue
+		}
+		e := s.findOrMake(group, topic)
+		for id, offset := range queues.All() {
+			if offset <= end(topic, id) && e.advance(id, offset) {
+				moved++
+			}
+		}
+	}
+	for name, offset := range slave.LmqOffsetTable.All() {
+		topic, group, ok := strings.Cut(name, "@")
+		if ok && offset <= end(topic, 0) && s.findOrMake(group, topic).advance(0, offset) {
+			moved++
+		}
+	}
+	if moved > 0 {
+		s.changed()
+	}
+	return moved
+}
+
+// advance sets the committed offset of a queue if it is further than the one that is there.
+func (e *entry) advance(id int32, offset int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.queues[id]
+	if c.hasReset || c.hasCommitted && c.committed >= offset {
+		return false
+	}
+	c.committed, c.hasCommitted = offset, true
+	e.queues[id] = c
+	return true
+}
+
+// Supersede makes the table's version newer than that of any copy. A Java master that returns takes over the table of the slave
+// that acted for it only if its version is not older than the one that the master has on disk, and versions count by hundreds
+// of commits: what the slave has copied may be some steps behind.
+func (s *Store) Supersede() {
+	s.mu.Lock()
+	s.version = metafile.Superseding(s.version, s.o.Now())
+	s.mu.Unlock()
+	s.dirty.Store(true)
+}
+
 // body is the whole table as it is written and answered (code 43).
 func (s *Store) body() *protocol.ConsumerOffsetSerializeWrapper {
 	entries, version := s.snapshot()

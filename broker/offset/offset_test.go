@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"rocketmq-go/compat/fastjson"
+	"rocketmq-go/remoting/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -389,5 +392,37 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(newStore(t, Options{Dir: dir, LMQ: lmq}))
+	}
+}
+
+// A master that returns takes over what is further at the slave that acted for it, whoever's table is newer; not what a pending
+// reset has set, nor what lies behind the end of its own queue.
+func TestTakeOver(t *testing.T) {
+	s, err := New(Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for queue, at := range map[int32]int64{0: 5, 1: 5, 3: 5} {
+		s.Commit("c", "G", "T", queue, at)
+	}
+	s.ResetPending("G", "T", 4, 1)
+	var slave protocol.ConsumerOffsetSerializeWrapper
+	if err := fastjson.Unmarshal([]byte(`{"offsetTable":{"T@G":{0:8,1:2,2:7,3:11,4:9},"New@G":{0:3},"nonsense":{0:1}}}`), &slave); err != nil {
+		t.Fatal(err)
+	}
+	moved := s.TakeOver(&slave, func(string, int32) int64 { return 10 })
+	for queue, want := range map[int32]int64{0: 8, 1: 5, 2: 7, 3: 5, 4: 1} {
+		if got, _ := s.Query("G", "T", queue); got != want {
+			t.Errorf("queue %d is at %d, want %d", queue, got, want)
+		}
+	}
+	if got, _ := s.Query("G", "New", 0); got != 3 || moved != 3 {
+		t.Errorf("a topic that only the slave knew is at %d; %d moved", got, moved)
+	}
+	before := s.DataVersion()
+	s.Supersede()
+	if after := s.DataVersion(); after.Counter < before.Counter+1000 || after.StateVersion != before.StateVersion {
+		t.Errorf("version %+v after %+v", after, before)
 	}
 }

@@ -86,6 +86,9 @@ type Options struct {
 	Stats   Stats
 	// HasGroup tells whether a group exists; it makes it where that is allowed.
 	HasGroup func(name string) bool
+	// Elsewhere reads a message of a queue of another broker, for a checkpoint that came from a slave that acts as its master:
+	// nil if that broker has it no more.
+	Elsewhere func(broker, group, topic string, queueID int32, offset int64) (record []byte, err error)
 	// Settled is the time (ms) up to which timer messages have come to their topics; see timer.Service.
 	Settled func() int64
 	Rules   func() Rules
@@ -175,6 +178,9 @@ type retryTopic struct {
 	*protocol.TopicConfig
 	form byte
 }
+
+// Serves tells whether messages can be popped and acknowledged: on a master, and on a slave that acts as one.
+func (s *Service) Serves() bool { return s.ready.Load() }
 
 // Waiting tells whether a queue, or with AnyQueue any queue of a topic, or its retry topics have messages for a group that
 // nobody has popped.

@@ -48,6 +48,7 @@ func (s *Service) Revive(ctx context.Context) error {
 	}
 	s.replay()
 	s.ready.Store(true)
+	defer s.ready.Store(false)
 	s.Pops.wakeAll()
 	s.Notices.wakeAll()
 	all := &revivers{topic: ReviveTopic(rules.Cluster)}
@@ -336,7 +337,8 @@ func (w *reviver) noteAck(r *message.Record, a *protocol.BatchAckMsg) {
 func (w *reviver) work(ctx context.Context, ck *checkpoint) bool {
 	s := w.s
 	c := &ck.PopCheckPoint
-	if s.o.Topics.Get(origin(c.Topic, c.Cid)) == nil || s.o.Topics.Get(c.Topic) == nil || !s.o.HasGroup(c.Cid) {
+	own := c.BrokerName == "" || c.BrokerName == s.o.Rules().Broker
+	if own && (s.o.Topics.Get(origin(c.Topic, c.Cid)) == nil || s.o.Topics.Get(c.Topic) == nil) || !s.o.HasGroup(c.Cid) {
 		return true // deleted meanwhile
 	}
 	for n := range int(c.Num) {
@@ -353,15 +355,28 @@ func (w *reviver) work(ctx context.Context, ck *checkpoint) bool {
 
 // again stores a message for the pop retry topic. False: the store does not take it.
 func (w *reviver) again(ck *protocol.PopCheckPoint, offset int64) bool {
-	s := w.s
-	if offset < s.o.Store.MinOffset(ck.Topic, ck.QueueID) || offset >= s.o.Store.MaxOffset(ck.Topic, ck.QueueID) {
-		return w.over(ck) // deleted with its file, or with its topic
+	s, rules := w.s, w.s.o.Rules()
+	var r message.Record
+	if ck.BrokerName != "" && ck.BrokerName != rules.Broker {
+		record, err := s.o.Elsewhere(ck.BrokerName, ck.Cid, ck.Topic, ck.QueueID, offset)
+		if err == nil && record == nil {
+			return w.over(ck)
+		}
+		if err == nil {
+			r, err = message.ParseRecord(record)
+		}
+		if err != nil {
+			return w.later(ck, offset)
+		}
+	} else {
+		if offset < s.o.Store.MinOffset(ck.Topic, ck.QueueID) || offset >= s.o.Store.MaxOffset(ck.Topic, ck.QueueID) {
+			return w.over(ck) // deleted with its file, or with its topic
+		}
+		var ok bool
+		if r, ok = s.record(&w.buf, ck.Topic, ck.QueueID, offset); !ok {
+			return w.later(ck, offset)
+		}
 	}
-	r, ok := s.record(&w.buf, ck.Topic, ck.QueueID, offset)
-	if !ok {
-		return w.later(ck, offset)
-	}
-	rules := s.o.Rules()
 	name := ck.Topic
 	if origin(name, ck.Cid) == name {
 		name = RetryTopic(name, ck.Cid, rules.RetryV2)
@@ -370,7 +385,7 @@ func (w *reviver) again(ck *protocol.PopCheckPoint, offset int64) bool {
 	if _, ok := s.o.Offsets.Query(ck.Cid, name, 0); !ok {
 		s.o.Offsets.Commit("broker", ck.Cid, name, 0, 0)
 	}
-	ok = true
+	ok := true
 	for _, r := range message.AppendUnwrapped(nil, r) {
 		ok = w.put(ck, name, &r) && ok
 	}

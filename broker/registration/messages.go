@@ -68,7 +68,10 @@ func (s *server) request(b *Broker, t *protocol.TopicConfigSerializeWrapper) *pr
 		BodyCrc32:  protocol.Some(int32(crc32.ChecksumIEEE(cmd.Body) & 0x7FFFFFFF)),
 	}
 	if s.r.o.Profile.ActingMasters {
-		header.EnableActingMaster = protocol.Some(false)
+		header.EnableActingMaster = protocol.Some(b.Acting != nil)
+		if b.Acting != nil {
+			header.HeartbeatTimeoutMillis = protocol.Some(b.Acting.Timeout)
+		}
 	}
 	header.AppendFields(&cmd.Fields)
 	return cmd
@@ -129,18 +132,23 @@ func (s *server) changes(b *Broker, part *protocol.TopicConfigSerializeWrapper) 
 
 // changed asks whether the name server lacks this version of the table (322); the question is a sign of life too.
 func (s *server) changed(ctx context.Context, ch remoting.Channel, b *Broker, t *protocol.TopicConfigSerializeWrapper) bool {
-	cmd := &protocol.Command{Code: protocol.ReqQueryDataVersion, Body: s.json(&t.DataVersion)}
-	header := protocol.QueryDataVersionRequestHeader{
-		BrokerName: protocol.Some(b.Name), BrokerAddr: protocol.Some(b.Address(s.host)),
-		ClusterName: protocol.Some(b.Cluster), BrokerID: protocol.Some(b.ID),
-	}
-	header.AppendFields(&cmd.Fields)
-	answer, err := ch.Call(ctx, cmd)
+	answer, err := ch.Call(ctx, s.versionQuery(b, s.host, &t.DataVersion))
 	if err != nil || answer.Code != protocol.RespSuccess {
 		return true
 	}
 	var h protocol.QueryDataVersionResponseHeader
 	return h.ParseFields(&answer.Fields) != nil || h.Changed.Or(true)
+}
+
+// versionQuery is QUERY_DATA_VERSION; host is the local one of the connection.
+func (s *server) versionQuery(b *Broker, host string, version *protocol.DataVersion) *protocol.Command {
+	cmd := &protocol.Command{Code: protocol.ReqQueryDataVersion, Body: s.json(version)}
+	header := protocol.QueryDataVersionRequestHeader{
+		BrokerName: protocol.Some(b.Name), BrokerAddr: protocol.Some(b.Address(host)),
+		ClusterName: protocol.Some(b.Cluster), BrokerID: protocol.Some(b.ID),
+	}
+	header.AppendFields(&cmd.Fields)
+	return cmd
 }
 
 // farewell is UNREGISTER_BROKER.

@@ -57,9 +57,10 @@ type Broker struct {
 	// Mapping is that of a topic, nil if it is not static; nil: none is.
 	Mapping func(topic string) *protocol.TopicQueueMappingInfo
 
-	AskFirst   bool // forceRegister=false: the periodic registration is left out where the name server has this version
-	Compressed bool // compressedRegister
-	Single     bool // enableSingleTopicRegister: changed topics are sent one by one (217)
+	Acting     *Acting // nil: no slave acts as master
+	AskFirst   bool    // forceRegister=false: the periodic registration is left out where the name server has this version
+	Compressed bool    // compressedRegister
+	Single     bool    // enableSingleTopicRegister: changed topics are sent one by one (217)
 }
 
 const (

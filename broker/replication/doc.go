@@ -8,7 +8,8 @@
 //	name server        ◄──── 103 ──────   slave     the answer tells where the master is
 //
 // Slaves are for reading, and for the day on which the master is gone for good. Then a slave is restarted with
-// brokerRole=ASYNC_MASTER and brokerId=0: nothing becomes a master by itself here.
+// brokerRole=ASYNC_MASTER and brokerId=0: nothing becomes a master by itself here. Package acting is about slaves that act as one
+// for a while.
 package replication
 
 import (

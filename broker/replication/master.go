@@ -5,9 +5,11 @@ package replication
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,6 +26,8 @@ type MasterOptions struct {
 	Config   func() *config.BrokerValues
 	Compat49 bool // one slave is waited for, whatever inSyncReplicas says
 	Log      *slog.Logger
+	// Alive is how many brokers of the name live, this one included, in a group whose slaves may act as master; nil: it is none.
+	Alive func() int
 }
 
 // Log is a commit log, and whoever waits for its copies.
@@ -37,6 +41,8 @@ type Master struct {
 	o     MasterOptions
 	store Log
 	ha    *ha.Master
+
+	alone atomic.Bool // nothing is put yet
 
 	behind map[netip.AddrPort]bool // slaves that were said to be behind
 }
@@ -68,6 +74,46 @@ func (m *Master) Appended() { m.ha.Appended() }
 // Acked implements store.Replication.
 func (m *Master) Acked(slaves int) int64 { return m.ha.Acked(slaves) }
 
+// Alone has all puts refused, or no more: a master that is to take over from its slave is alone at first.
+func (m *Master) Alone(is bool) { m.alone.Store(is) }
+
+// Admit implements store.Replication: where slaves may act as master, a SYNC_MASTER stores nothing while less brokers are in sync
+// than it would wait for.
+func (m *Master) Admit() store.PutStatus {
+	if m.alone.Load() {
+		return store.ServiceNotAvailable
+	}
+	v := m.o.Config()
+	if m.o.Alive == nil || v.Store.BrokerRole != config.SyncMaster {
+		return store.PutOK
+	}
+	if need, inSync := m.replicas(v); need > inSync {
+		return store.InSyncReplicasNotEnough
+	}
+	return store.PutOK
+}
+
+// replicas is how many brokers must have a message before its sender is answered, and how many are in sync, this one included.
+// With enableAutoInSyncReplicas no more are waited for than there are, but minInSyncReplicas at least.
+func (m *Master) replicas(v *config.BrokerValues) (need, inSync int) {
+	inSync = min(m.o.Alive(), 1+m.ha.InSync(maxGap(v, false)))
+	need = v.Store.InSyncReplicas
+	if v.Store.EnableAutoInSyncReplicas {
+		need = max(min(need, inSync), v.Store.MinInSyncReplicas)
+	}
+	return need, inSync
+}
+
+// Sent is how many slaves are sent the log.
+func (m *Master) Sent() (n int) {
+	for _, s := range m.ha.Slaves() {
+		if s.SentTo >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Need implements store.Replication: a SYNC_MASTER of 5.x waits for as many slaves as make inSyncReplicas with itself, which
 // is none by default. One of 4.9 waits for one slave, if there is one that is not far behind.
 func (m *Master) Need(int64) (slaves int, status store.PutStatus) {
@@ -75,6 +121,9 @@ func (m *Master) Need(int64) (slaves int, status store.PutStatus) {
 	switch {
 	case v.Store.BrokerRole != config.SyncMaster:
 		return 0, store.PutOK
+	case m.o.Alive != nil:
+		need, _ := m.replicas(v)
+		return need - 1, store.PutOK
 	case !m.o.Compat49:
 		return v.Store.InSyncReplicas - 1, store.PutOK
 	case m.ha.InSync(maxGap(v, true)) == 0:
@@ -135,8 +184,13 @@ func (m *Master) Status() *protocol.HARuntimeInfo {
 // ResetMasterFlushOffset does nothing: only a slave has such an offset.
 func (m *Master) ResetMasterFlushOffset(int64) {}
 
-// Ready is nil: a master does not need its slaves.
-func (m *Master) Ready() error { return nil }
+// Ready is nil once clients may come: then a master does not need its slaves.
+func (m *Master) Ready() error {
+	if m.alone.Load() {
+		return errors.New("the master has not taken over from its slaves yet")
+	}
+	return nil
+}
 
 // Collect writes the metrics of replication.
 func (m *Master) Collect(w *metric.Writer) {

@@ -122,6 +122,38 @@ func (s *Slave) Refresh() {
 	}
 }
 
+// StandIn tells whether the slave acts as master, or is about to. Then there is no master to copy tables from; the log is still
+// asked for where it was. When it has returned, nothing of a master's is taken over any more.
+func (s *Slave) StandIn(is bool) {
+	s.sync.closeTables(is)
+	if !is {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.answers)
+	s.at = place{}
+}
+
+// FollowLog copies the log from a replication port, beginning now; the tables still come from where a name server says that the master is.
+func (s *Slave) FollowLog(haAddr string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fixed() == "" {
+		s.ha.Follow(haAddr)
+	}
+	s.ha.Retry()
+}
+
+// Hears tells whether the slave is connected to a master and has heard from it within a time.
+func (s *Slave) Hears(within time.Duration) bool {
+	state := s.ha.State()
+	return state.Connected && time.Since(state.LastRead) < within
+}
+
+// Connected tells whether the slave is connected to its master.
+func (s *Slave) Connected() bool { return s.ha.State().Connected }
+
 // Master is the address of the master's main port, empty if no name server knows it.
 func (s *Slave) Master() string {
 	s.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +49,9 @@ type synchronizer struct {
 	refused  atomic.Pointer[refusal] // the first one of the last round
 	before   int64                   // end of the master's log before it was asked for its topics
 	progress progress
+
+	gate   sync.Mutex // held while something is taken over
+	closed bool       // nothing may be
 }
 
 // stepTimeout bounds the request for one table, as in Java.
@@ -122,7 +126,7 @@ func (s *synchronizer) all(ctx context.Context, master string) (reached bool) {
 			if err != nil || body == nil {
 				return err
 			}
-			return step.take(body)
+			return s.enter(func() error { return step.take(body) })
 		}) {
 			return reached
 		}
@@ -131,6 +135,28 @@ func (s *synchronizer) all(ctx context.Context, master string) (reached bool) {
 		s.o.Log.Info("the tables of the master have been copied", "master", master)
 	}
 	return reached
+}
+
+// closeTables has nothing taken over any more, or again. What was asked for before is not taken over later either.
+func (s *synchronizer) closeTables(closed bool) {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.closed = closed; closed {
+		s.progress = progress{}
+	}
+}
+
+// errStandsIn is of tables that are not taken over because this slave acts as master.
+var errStandsIn = errors.New("this slave acts as master")
+
+// enter takes something over.
+func (s *synchronizer) enter(take func() error) error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.closed {
+		return errStandsIn
+	}
+	return take()
 }
 
 // done tells whether all tables have been copied since the start.
@@ -262,7 +288,7 @@ type progress struct {
 
 // follow takes over the last progress, or the present one, if the log has come that far, and asks for the next.
 func (s *synchronizer) follow(ctx context.Context, master string) error {
-	if err := s.take(); err != nil {
+	if err := s.enter(s.take); err != nil {
 		return err
 	}
 	next := progress{fresh: true}
@@ -286,8 +312,10 @@ func (s *synchronizer) follow(ctx context.Context, master string) error {
 	if next.end, err = s.logEnd(ctx, master); err != nil {
 		return err
 	}
-	s.progress = next
-	return s.take()
+	return s.enter(func() error {
+		s.progress = next
+		return s.take()
+	})
 }
 
 // take takes the progress over if it may.

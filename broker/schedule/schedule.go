@@ -154,6 +154,33 @@ func (s *Service) Replace(master []byte) error {
 	return nil
 }
 
+// TakeOver takes over how far a slave has delivered that acted as master (the body of code 45), where it is further. Only a
+// broker that does not Run may do so.
+func (s *Service) TakeOver(slave []byte) error {
+	var body protocol.DelayOffsetSerializeWrapper
+	if err := fastjson.Unmarshal(slave, &body); err != nil {
+		return err
+	}
+	for n, offset := range body.OffsetTable.All() {
+		if n < 1 || int(n) > len(s.levels) {
+			continue
+		}
+		if next, seen := s.levels[n-1].position(); !seen || next < offset {
+			s.levels[n-1].load(offset)
+		}
+	}
+	s.writer.Changed()
+	return nil
+}
+
+// Supersede makes the version newer than that of any copy; see package offset.
+func (s *Service) Supersede() {
+	s.mu.Lock()
+	s.version = metafile.Superseding(s.version, s.o.Now())
+	s.mu.Unlock()
+	s.dirty.Store(true)
+}
+
 // Delays are the delays of the levels; index 0 is level 1.
 func (s *Service) Delays() []time.Duration { return s.o.Levels }
 

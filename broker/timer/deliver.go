@@ -136,6 +136,9 @@ func (s *Service) openSlot() (wait time.Duration) {
 			"found", len(slot.todo))
 	}
 	slices.Reverse(slot.todo) // the order in which they arrived
+	if next < s.theirs.before {
+		s.passOver(next, &slot.todo)
+	}
 	slot.taken = s.takeBack(&slot.todo, 1)
 	return 0
 }
@@ -227,6 +230,10 @@ func (s *Service) deliver(items []item, taken map[string]struct{}, late bool) {
 			s.stats.taken.Add(1)
 			continue
 		}
+		if s.acts && it.rolls() {
+			o.rest = m.out
+			continue
+		}
 		s.o.Put(w.outgoing(&m, it, s.o.Now().UnixMilli()), w.flights.start(o))
 	}
 	w.flights.wait()
@@ -241,6 +248,7 @@ type outcome struct {
 	topic  *count
 	put    bool
 	status store.PutStatus
+	rest   int64 // ms: not 0, it waits on here until then
 }
 
 // settle decides by the result of a put whether the item is done with.
@@ -270,6 +278,10 @@ func (s *Service) settle(it item, o *outcome) {
 			w.failed = append(w.failed, it)
 			return
 		}
+	}
+	if o.rest != 0 {
+		it.write, it.magic = s.now(), it.magic&^timerlog.MagicRoll
+		s.await(it, o.rest, o.topic)
 	}
 	s.counts.add(o.count, -it.weight())
 }

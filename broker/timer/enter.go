@@ -141,6 +141,9 @@ func (s *Service) decide(it item, now int64) {
 		return
 	}
 	if due < now {
+		if s.theirs.has(&it, due) {
+			return
+		}
 		if due < it.write {
 			it.write = neverEntered
 		}
@@ -148,6 +151,11 @@ func (s *Service) decide(it item, now int64) {
 		w.late = append(w.late, it)
 		return
 	}
+	s.await(it, due, s.counts.of(m.topic))
+}
+
+// await has an item entered that is due at a time, or in the slot from which it goes on waiting.
+func (s *Service) await(it item, due int64, c *count) {
 	if left := due - it.write; left >= s.window {
 		it.magic |= timerlog.MagicRoll
 		due = it.write + s.window
@@ -155,7 +163,7 @@ func (s *Service) decide(it item, now int64) {
 			due = it.write + s.window/2/s.tick*s.tick
 		}
 	}
-	w.arrive(it, due, s.counts.of(m.topic))
+	s.work.arrive(it, due, c)
 }
 
 // arrive has an item entered by enter.

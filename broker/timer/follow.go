@@ -16,11 +16,13 @@ import (
 // nothing: slots before the master's time are emptied, since the master has delivered what was in them. So the files are at
 // any moment those of a master that is as far, and whoever starts a master on them delivers what is left.
 
-// Follow enters what the master has entered until ctx ends. It is Run for slaves, which never Run.
+// Follow enters what the master has entered until ctx ends. It is Run for slaves.
 func (s *Service) Follow(ctx context.Context) error {
 	s.mu.Lock()
 	if s.master == nil {
-		s.master = &timerlog.Checkpoint{ReadTime: s.read, QueueOffset: s.next}
+		at := s.told // with its version, if this slave has acted as master until now
+		at.ReadTime, at.QueueOffset, at.MasterQueueOffset = s.read, s.next, s.next
+		s.master = &at
 	}
 	s.mu.Unlock()
 	for !s.recover() {

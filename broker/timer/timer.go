@@ -96,6 +96,8 @@ type Service struct {
 	unwritten bool                 // units are entered that cannot be read back yet
 	told      timerlog.Checkpoint  // the newest version
 	master    *timerlog.Checkpoint // how far the master is; nil: this is one
+	acts      bool                 // this is a slave's, and stands in for the master's
+	theirs    theirs               // what the slave has delivered that did so
 	flushing  sync.Mutex
 
 	pending   atomic.Int64 // the sum of the slots' numbers

@@ -23,6 +23,8 @@ const (
 	offsetMovedEvent  = "OFFSET_MOVED_EVENT"
 	checkpointTopic   = "CHECKPOINT_TOPIC"
 	systemPrefix      = "rmq_sys_"
+	// RevivePrefix is followed by the cluster's name: where POP keeps what is popped and acknowledged.
+	RevivePrefix = systemPrefix + "REVIVE_LOG_"
 )
 
 // reserved are system topics whether or not they exist.
@@ -90,13 +92,16 @@ func (t *Table) specs() []spec {
 		{name: ScheduleTopic, queues: 18, perm: permReadWrite},
 		{name: trace, queues: 1, perm: permReadWrite, absent: !s.TraceTopic},
 		{name: s.ClusterName + "_REPLY_TOPIC", queues: 1, perm: permReadWrite},
-		{name: systemPrefix + "REVIVE_LOG_" + s.ClusterName, queues: or(s.ReviveQueues, 8), perm: permReadWrite, absent: is49},
-		{name: systemPrefix + "SYNC_BROKER_MEMBER_" + s.BrokerName, queues: 1, perm: PermInherit, absent: is49},
+		{name: RevivePrefix + s.ClusterName, queues: or(s.ReviveQueues, 8), perm: permReadWrite, absent: is49},
+		{name: MemberTopic(s.BrokerName), queues: 1, perm: PermInherit, absent: is49},
 		{name: TransHalfTopic, queues: 1, perm: permReadWrite, absent: is49},
 		{name: TransOpHalfTopic, queues: 1, perm: permReadWrite, absent: is49},
 		{name: TimerTopic, queues: 1, perm: permReadWrite, absent: is49 || !s.Timer},
 	}
 }
+
+// MemberTopic is the topic whose route names the brokers of a name: so name servers before 5.x can be asked for them.
+func MemberTopic(broker string) string { return systemPrefix + "SYNC_BROKER_MEMBER_" + broker }
 
 // addSystem makes the broker's own topics that are not in the file. They reach the file with the next change.
 func (t *Table) addSystem() {

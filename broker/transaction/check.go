@@ -197,6 +197,10 @@ func (r *round) renew(h *half) bool {
 	if !stored(result.Status) {
 		return r.failed(h, result.Status)
 	}
+	if r.rules.Elsewhere {
+		r.s.settled(r.offset)
+		return true
+	}
 	r.s.putBack(first, r.offset, result.QueueOffset)
 	return true
 }
@@ -212,6 +216,10 @@ func (r *round) ask(h *half) bool {
 		return r.failed(h, result.Status)
 	}
 	s.count(func(n *Stats) { n.Checked++ })
+	if r.rules.Elsewhere {
+		s.settled(r.offset)
+		return true
+	}
 	if !s.putBack(r.first(), r.offset, result.QueueOffset) {
 		r.question(h, result)
 	}

@@ -94,7 +94,10 @@ type Rules struct {
 	OpSize         int           // transactionOpMsgMaxSize, bytes of one op message
 	MetricsEvery   time.Duration // transactionMetricFlushInterval
 	Reserved       time.Duration // fileReservedTime: older half messages are given up
-	Slave          bool          // brokerRole=SLAVE: it neither ends nor checks transactions
+	Slave          bool          // brokerRole=SLAVE: it does not end transactions
+	// Elsewhere tells that half messages are not put back here but go to another broker, which then asks about them: this is a
+	// slave that acts as master.
+	Elsewhere bool
 }
 
 // Options are the service's parts.
@@ -202,7 +205,7 @@ func (s *Service) Run(ctx context.Context) error {
 		rules := s.o.Rules()
 		s.idle.Store(true) // before the look at the queues: what arrives after it wakes
 		var due <-chan time.Time
-		if (first || s.pending()) && !rules.Slave {
+		if first || s.pending() {
 			s.idle.Store(false)
 			timer.Reset(untilNext(last, s.o.Now(), rules.Interval))
 			due = timer.C

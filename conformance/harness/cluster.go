@@ -24,7 +24,7 @@ type settings struct {
 	compat                          string
 	auth                            string // which access rules: acl, users, or none
 	root, binary, work              string
-	extra                           map[string]string // keys of the broker
+	extra, namesrvExtra             map[string]string // keys of the broker and of the name server
 	java                            []string          // options of Java
 }
 
@@ -175,6 +175,7 @@ func (c *cluster) configure(ctx context.Context, nsPort, brokerPort int) error {
 		ns["compatVersion"], broker["compatVersion"] = c.compat, c.compat
 	}
 	maps.Copy(broker, c.extra)
+	maps.Copy(ns, c.namesrvExtra)
 	if c.namesrv, err = c.newServer(ctx, c.namesrvKind, "namesrv", nsDir, nsPort, "", ns); err != nil {
 		return err
 	}

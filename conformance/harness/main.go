@@ -49,14 +49,14 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: harness run|admin|compare|bytes|replicate|failover|up|restart|jars …")
+var errUsage = errors.New("usage: harness run|admin|compare|bytes|replicate|failover|acting|up|restart|jars …")
 
 func command(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errUsage
 	}
 	commands := map[string]func(context.Context, []string) error{
-		"run": run, "admin": admin, "compare": compareFiles, "up": up, "restart": restart, "jars": fetchJars, "bytes": storedBytes, "replicate": replicate, "failover": failOver,
+		"run": run, "admin": admin, "compare": compareFiles, "up": up, "restart": restart, "jars": fetchJars, "bytes": storedBytes, "replicate": replicate, "failover": failOver, "acting": standIn,
 	}
 	f, ok := commands[args[0]]
 	if !ok {

@@ -29,7 +29,8 @@ type SlaveOptions struct {
 
 // Slave copies the log of a master.
 type Slave struct {
-	o SlaveOptions
+	o     SlaveOptions
+	retry chan struct{} // has an element when the master is there again
 
 	mu      sync.Mutex
 	addr    string
@@ -54,7 +55,7 @@ func NewSlave(o SlaveOptions) *Slave {
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
 		}
 	}
-	return &Slave{o: o, changed: make(chan struct{})}
+	return &Slave{o: o, changed: make(chan struct{}), retry: make(chan struct{}, 1)}
 }
 
 // Follow says where the master's replication port is; empty: nowhere. Another address than before ends the connection.
@@ -65,6 +66,14 @@ func (s *Slave) Follow(addr string) {
 		s.addr = addr
 		close(s.changed)
 		s.changed = make(chan struct{})
+	}
+}
+
+// Retry ends the pause after a connection that failed: the master is there again.
+func (s *Slave) Retry() {
+	select {
+	case s.retry <- struct{}{}:
+	default:
 	}
 }
 
@@ -124,6 +133,7 @@ func (s *Slave) Run(ctx context.Context) error {
 		select {
 		case <-changed:
 			failed = ""
+		case <-s.retry:
 		case <-ctx.Done():
 		case <-retry.C:
 		}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the rocketmq-go authors.
+
+package timer
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"rocketmq-go/message"
+	"rocketmq-go/store"
+	"rocketmq-go/store/timerlog"
+)
+
+// A slave that acts as master delivers elsewhere what it has entered, also what waits for days, and leaves the timer topic as it
+// is. The master that returns passes over that, and delivers what the slave did not have.
+func TestActAndTakeOver(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		acts      time.Duration
+		elsewhere []string
+		master    []string // delivers in the next days
+	}{
+		{"for a moment", 12 * time.Second, []string{"5s", "10s"}, []string{"unseen", "60s", "3d"}},
+		{"for days", 4 * 24 * time.Hour, []string{"5s", "10s", "60s", "3d"}, []string{"unseen"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.open()
+				begin := time.Now()
+				for _, d := range []string{"5s", "10s", "60s"} {
+					wait, _ := time.ParseDuration(d)
+					r.put(timed(d, begin.Add(wait)))
+				}
+				r.put(timed("3d", begin.Add(72*time.Hour)))
+				var sent []string
+				slave := r.service2(t, func(m *message.Message, done func(store.PutResult)) {
+					sent = append(sent, string(m.Body))
+					done(store.PutResult{Status: store.PutOK})
+				})
+				during := func(run func(context.Context) error, d time.Duration) {
+					ctx, cancel := context.WithCancel(t.Context())
+					done := make(chan error, 1)
+					go func() { done <- run(ctx) }()
+					time.Sleep(d)
+					synctest.Wait()
+					cancel()
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+				slave.MasterAt(timerlog.Checkpoint{ReadTime: begin.UnixMilli(), MasterQueueOffset: 4, StateVersion: 1, Timestamp: 2, Counter: 3})
+				during(slave.Follow, time.Second)
+				during(slave.Act, c.acts)
+				r.put(timed("unseen", begin.Add(8*time.Second)))
+				during(slave.Follow, time.Second)
+				cp := slave.Checkpoint()
+				if !slices.Equal(sent, c.elsewhere) || r.store.MaxOffset(Topic, queue) != 5 {
+					t.Errorf("delivered elsewhere %q, %d in the timer topic", sent, r.store.MaxOffset(Topic, queue))
+				}
+				if cp.QueueOffset != 4 || cp.MasterQueueOffset != 4 || cp.StateVersion != 1 || cp.Counter < versionSteps {
+					t.Errorf("checkpoint %+v", cp)
+				}
+				master := r.service2(t, func(m *message.Message, done func(store.PutResult)) { r.store.Put(m, done) })
+				master.TakeOver(cp)
+				during(master.Run, 4*24*time.Hour)
+				if bodies, _ := r.got(); !slices.Equal(bodies, c.master) {
+					t.Errorf("the master has delivered %q, want %q", bodies, c.master)
+				}
+				for _, s := range []*Service{slave, master} {
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				r.close()
+			})
+		})
+	}
+}
+
+// service2 is another service over the rig's store.
+func (r *rig) service2(t *testing.T, put func(*message.Message, func(store.PutResult))) *Service {
+	t.Helper()
+	s, err := New(Options{Dir: t.TempDir(), Store: r.store, Put: put, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.running.Store(s)
+	return s
+}
