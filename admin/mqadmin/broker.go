@@ -72,9 +72,13 @@ func sameValue(shown, set string) bool {
 	if strings.EqualFold(shown, strings.TrimSpace(set)) {
 		return true
 	}
-	a, errA := strconv.ParseFloat(shown, 64)
-	b, errB := strconv.ParseFloat(set, 64)
-	return errA == nil && errB == nil && a == b
+	return sameNumber(shown, set)
+}
+
+func sameNumber(a, b string) bool {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && x == y
 }
 
 func (c *Call) brokerConfig(addr string) (properties.List, error) {

@@ -398,7 +398,7 @@ func configDiff(c *Call) error {
 	}
 	titles := []string{"#Key"}
 	format := "%-48v"
-	values := map[string][]string{}
+	values := map[string][]any{} // a string, or nil where the broker does not have the key
 	for i, n := range list {
 		config, err := c.brokerConfig(n.addr)
 		if err != nil {
@@ -407,21 +407,26 @@ func configDiff(c *Call) error {
 		titles, format = append(titles, n.addr), format+"  %-24v"
 		for _, e := range config {
 			if values[e.Key] == nil {
-				values[e.Key] = make([]string, len(list))
+				values[e.Key] = make([]any, len(list))
 			}
 			values[e.Key][i] = e.Value
 		}
 	}
-	keys := make([]string, 0, len(values))
+	var keys, partly []string // that all have, that only some have
 	for key, v := range values {
-		differs := slices.ContainsFunc(v, func(s string) bool { return s != v[0] })
 		natural := slices.Contains(naturallyDifferent, key) || strings.HasPrefix(key, "storePath")
-		if differs && (c.Has("a") || !natural) {
+		switch {
+		case natural && !c.Has("a"):
+		case slices.Contains(v, nil):
+			partly = append(partly, key)
+		case slices.ContainsFunc(v, func(s any) bool { return s != v[0] && !sameNumber(s.(string), v[0].(string)) }):
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
-	if len(keys) == 0 {
+	slices.Sort(partly)
+	known := len(keys)
+	if keys = append(keys, partly...); len(keys) == 0 {
 		c.done("%d brokers have the same configuration\n", len(list))
 		return nil
 	}
@@ -432,9 +437,15 @@ func configDiff(c *Call) error {
 	for _, key := range keys {
 		row := []any{key}
 		for _, v := range values[key] {
+			if v == nil {
+				v = cell{"(no such key)", nil}
+			}
 			row = append(row, v)
 		}
 		t.add(row...)
 	}
-	return fmt.Errorf("%d keys differ", len(keys))
+	if known < len(keys) {
+		return fmt.Errorf("%d keys differ, and %d are not shown by all brokers", known, len(keys)-known)
+	}
+	return fmt.Errorf("%d keys differ", known)
 }

@@ -4,9 +4,12 @@
 package mqadmin
 
 import (
+	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -268,6 +271,40 @@ func TestConfigDiff(t *testing.T) {
 	x.ok("2 brokers have the same configuration", "config", "diff", "-b", a.BrokerAddr+","+a.BrokerAddr)
 	x.run(exitFailed, "", "only one broker", "config", "diff", "-c", "DefaultCluster")
 	x.run(exitUsage, "", "", "config", "diff")
+}
+
+// A Java broker, as recorded, beside ones of another release or with keys of ours: numbers are numbers, a key that a broker
+// does not have is not an empty one, and such keys come last.
+func TestConfigDiffWithJava(t *testing.T) {
+	java, err := os.ReadFile("../../config/testdata/broker-5.3.3.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := strings.NewReplacer("\ndeleteWhen=04\n", "\ndeleteWhen=4\n", "\nregionId=DefaultRegion\n", "\nregionId=\n", "\naclEnable=false\n", "\n",
+		"\nenablePropertyFilter=true\n", "\nenablePropertyFilter=false\n").Replace(string(java)) + "httpPprof=true\n"
+	a, b := canned{26: "\n" + string(java)}.server(t), canned{26: "\n" + ours}.server(t)
+	both := a
+	both.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+		if strings.HasPrefix(addr, "10.0.0.1:") {
+			return a.Dial(ctx, addr)
+		}
+		return b.Dial(ctx, addr)
+	}
+	code, stdout, stderr := runIn(t, both, "config", "diff", "-b", "10.0.0.1:1,10.0.0.2:1")
+	var got []string
+	for line := range strings.Lines(stdout) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{
+		"#Key 10.0.0.1:1 10.0.0.2:1", "enablePropertyFilter true false", "regionId DefaultRegion", "aclEnable false (no such key)",
+		"httpPprof (no such key) true",
+	}
+	if !slices.Equal(got, want) || code != exitFailed || !strings.Contains(stderr, "2 keys differ, and 2 are not shown by all brokers") {
+		t.Errorf("exit %d %q\n%q", code, stderr, got)
+	}
+	if _, stdout, _ = runIn(t, both, "config", "diff", "-b", "10.0.0.1:1,10.0.0.2:1", "-o", "json"); !strings.Contains(stdout, `"10.0.0.2:1": null`) {
+		t.Error(stdout)
+	}
 }
 
 func TestSign(t *testing.T) {
