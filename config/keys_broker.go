@@ -320,8 +320,8 @@ type BrokerConfig struct {
 	PopResponseReturnActualRetryTopic bool `def:"false" v4:"!"`
 	// Register the one topic that changed, by REGISTER_TOPIC_IN_NAMESRV(217), instead of all.
 	EnableSingleTopicRegister bool `def:"false" v4:"!"`
-	// Allow any message type in any topic when the topic attribute is MIXED.
-	EnableMixedMessageType bool `def:"false" v4:"!" later:"message types of topics"`
+	// Allow topics with the attribute message.type=MIXED, whose messages may be of any type.
+	EnableMixedMessageType bool `def:"false" v4:"!"`
 	// Register in parts of splitRegistrationSize topics.
 	EnableSplitRegistration       bool  `def:"false" v4:"!" later:"split registration"`
 	PopInflightMessageThreshold   int64 `def:"10000" v4:"!"`

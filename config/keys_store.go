@@ -208,9 +208,9 @@ type MessageStoreConfig struct {
 	MaxTopicLength                           int  `def:"127" v4:"!" none:"unused in Java too; the limit is 127 characters"`
 	// Topics longer than 127 bytes make records of version 2; otherwise they are refused. 4.9.7 knows only version 1.
 	AutoMessageVersionOnTopicLen bool `def:"true" v4:"!false"`
-	// Append the property __CRC32# to the record.
-	EnabledAppendPropCRC bool `def:"false" v4:"!" later:"record checksums"`
-	ForceVerifyPropCRC   bool `def:"false" v4:"!" later:"record checksums"`
+	// Append the property __CRC32#, a checksum of the whole record, to each record; verify it when the log is recovered.
+	EnabledAppendPropCRC bool `def:"false" v4:"!" mark:"r"`
+	ForceVerifyPropCRC   bool `def:"false" v4:"!" mark:"r"`
 	// While a filter matches nothing, a pull looks at so many files of the queue, or as many times at MaxFilterMessageSize.
 	TravelCqFileNumWhenGetMessage      int   `def:"1" v4:"!"`
 	CorrectLogicMinOffsetSleepInterval int   `def:"1" v4:"!" none:"internal tuning of the Java server"`

@@ -3,7 +3,7 @@
 # Copyright the rocketmq-go authors.
 #
 # The official Java clients against our servers (bin/rocketmq), and clusters of our and Apache's servers, compared with
-# the tables that Apache's servers gave. Needs JDK 17 or newer and Maven. Parts by name: java533 java497 compat mixed
+# the tables that Apache's servers gave. Needs JDK 17 or newer and Maven. Parts by name: java533 java497 proxy compat mixed
 # stores bytes replication admin auth (default all).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,10 +19,12 @@ lean=sync,create-topic,clustering,retry,transaction,offset-restart,broker-restar
 run() { echo "--- $*"; build/conformance/harness run "$@"; }
 
 failed=0
-for part in ${@:-java533 java497 compat mixed stores bytes replication admin auth}; do
+for part in ${@:-java533 java497 proxy compat mixed stores bytes replication admin auth}; do
   case $part in
     java533) run --server ours --client java533 || failed=1 ;;
     java497) run --server ours --client java497 || failed=1 ;;
+    proxy) # Apache's proxy before our servers: the client of gRPC, and the classic one
+      run --server ours --client java533 --proxy || failed=1 ;;
     compat)
       run --server ours --compat 4.9.7 --client java497 || failed=1
       run --server ours --compat 4.9.7 --client java533 || failed=1 ;;

@@ -23,6 +23,7 @@ type settings struct {
 	server, namesrvKind, brokerKind string
 	compat                          string
 	auth                            string // which access rules: acl, users, or none
+	withProxy                       bool   // Apache's proxy before the servers
 	root, binary, work              string
 	extra, namesrvExtra             map[string]string // keys of the broker and of the name server
 	java                            []string          // options of Java
@@ -86,6 +87,7 @@ type cluster struct {
 	settings
 	tempWork        bool
 	namesrv, broker *server
+	proxy           *server // nil without
 	control         *http.Server
 	mu              sync.Mutex // one restart at a time
 }
@@ -104,7 +106,7 @@ func startCluster(ctx context.Context, s settings) (*cluster, error) {
 		return nil, err
 	}
 	c.work = work
-	ports, err := freeTriples(2)
+	ports, err := freeTriples(3)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +121,11 @@ func startCluster(ctx context.Context, s settings) (*cluster, error) {
 	}
 	if err := c.makeUsers(ctx); err != nil {
 		return nil, errors.Join(err, c.stop())
+	}
+	if c.withProxy {
+		if err := c.startProxy(ctx, ports[2]); err != nil {
+			return nil, errors.Join(err, c.stop())
+		}
 	}
 	return c, nil
 }
@@ -176,6 +183,9 @@ func (c *cluster) configure(ctx context.Context, nsPort, brokerPort int) error {
 	}
 	maps.Copy(broker, c.extra)
 	maps.Copy(ns, c.namesrvExtra)
+	if c.withProxy {
+		maps.Copy(broker, proxyBrokerKeys)
+	}
 	if c.namesrv, err = c.newServer(ctx, c.namesrvKind, "namesrv", nsDir, nsPort, "", ns); err != nil {
 		return err
 	}
@@ -188,7 +198,7 @@ func (c *cluster) stop() error {
 		_ = c.control.Close()
 	}
 	var errs []error
-	for _, s := range []*server{c.broker, c.namesrv} {
+	for _, s := range []*server{c.proxy, c.broker, c.namesrv} {
 		if s != nil {
 			errs = append(errs, s.stop(syscall.SIGTERM))
 		}

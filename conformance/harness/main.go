@@ -73,6 +73,7 @@ func clusterFlags(fs *flag.FlagSet, s *settings) {
 	fs.StringVar(&s.compat, "compat", "", "compatVersion of our broker and name server (4.9.7)")
 	fs.StringVar(&s.root, "root", ".", "root of the repository")
 	fs.StringVar(&s.binary, "bin", "", "our binary (default ROOT/bin/rocketmq)")
+	fs.BoolVar(&s.withProxy, "proxy", false, "Apache's proxy before the servers, and the cases for it")
 	fs.StringVar(&s.work, "work", "", "folder for stores and logs (default: a temporary one, removed after success)")
 }
 
@@ -92,8 +93,11 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	suffix := ""
+	if s.withProxy {
+		suffix = ".proxy"
+	}
 	if s.auth != "" {
-		suffix = "." + s.auth
+		suffix += "." + s.auth
 	}
 	if expect == "" {
 		expect = filepath.Join(s.root, "conformance", "expected", s.expectedBroker()+"."+client+suffix+".txt")
@@ -173,6 +177,9 @@ func runSuite(ctx context.Context, s settings, argv suite, cases string) (table,
 	if s.auth != "" {
 		args = append(args, "-auth", s.auth)
 	}
+	if s.withProxy {
+		args = append(args, "-proxy", c.proxy.addr())
+	}
 	output, runErr := argv.run(ctx, c, args...)
 	fmt.Fprintf(os.Stderr, "suite: %.1f s\n", time.Since(start).Seconds())
 	stopErr := c.stop()
@@ -209,6 +216,9 @@ func up(ctx context.Context, args []string) error {
 		return errors.Join(err, c.stop())
 	}
 	fmt.Printf("namesrv %s broker %s control %s work %s\n", c.namesrv.addr(), c.broker.addr(), control, c.work)
+	if c.proxy != nil {
+		fmt.Printf("proxy: gRPC %s, remoting 127.0.0.1:%d\n", c.proxy.addr(), c.proxy.port+1)
+	}
 	<-ctx.Done()
 	return c.stop()
 }

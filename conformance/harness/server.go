@@ -89,7 +89,7 @@ func (c *cluster) newServer(ctx context.Context, kind, role, dir string, port in
 		s.env = []string{"HOME=" + dir, "ROCKETMQ_HOME=" + dir}
 		return s, nil
 	}
-	jars, err := apacheJars(ctx, c.root, version)
+	jars, err := apacheJars(ctx, c.root, version, "broker")
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +118,9 @@ func quietLogback(dir string) error {
 	return nil
 }
 
-// apacheJars returns the folder of the server's jars, fetched once with Maven. ROCKETMQ_APACHE_JARS names another
-// place that has a folder per version.
-func apacheJars(ctx context.Context, root, version string) (string, error) {
+// apacheJars returns the folder of the jars of name server and broker ("broker"), or of the proxy, fetched once with Maven.
+// ROCKETMQ_APACHE_JARS names another place that has a folder per version.
+func apacheJars(ctx context.Context, root, version, program string) (string, error) {
 	home, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -130,13 +130,16 @@ func apacheJars(ctx context.Context, root, version string) (string, error) {
 		cache = d
 	}
 	dir := filepath.Join(cache, version)
-	if _, err := os.Stat(filepath.Join(dir, "rocketmq-broker-"+version+".jar")); err == nil {
+	if program == "proxy" {
+		dir += "-proxy"
+	}
+	if _, err := os.Stat(filepath.Join(dir, "rocketmq-"+program+"-"+version+".jar")); err == nil {
 		return dir, nil
 	}
 	part := fmt.Sprintf("%s.%d.part", dir, os.Getpid()) // renamed when complete: an interrupted download never counts
 	defer os.RemoveAll(part)
 	cmd := exec.CommandContext(ctx, "mvn", "-B", "-q", "-Dstyle.color=never", "-f", filepath.Join(root, "conformance", "apache", "pom.xml"),
-		"dependency:copy-dependencies", "-DoutputDirectory="+part, "-Drocketmq.version="+version)
+		"dependency:copy-dependencies", "-DoutputDirectory="+part, "-Drocketmq.version="+version, "-Drocketmq.program="+program)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("jars of Apache RocketMQ %s: %w", version, err)
@@ -250,7 +253,7 @@ func clusterInfo(addr string) (string, error) {
 // fetchJars brings the jars of the named releases onto this machine.
 func fetchJars(ctx context.Context, releases []string) error {
 	for _, release := range releases {
-		if _, err := apacheJars(ctx, ".", release); err != nil {
+		if _, err := apacheJars(ctx, ".", release, "broker"); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ public final class Main {
     }
 
     /** What the command line said. */
-    record Options(String namesrv, String restart, String suffix, int parallel, int timeoutSeconds) { }
+    record Options(String namesrv, String proxy, String restart, String suffix, int parallel, int timeoutSeconds) { }
 
     public static void main(String[] args) throws Exception {
         String namesrv = System.getenv("ROCKETMQ_NAMESRV");
@@ -55,6 +55,7 @@ public final class Main {
         Set<String> only = null;
         int parallel = 6;
         boolean auth = false;
+        String proxy = null;
         int timeout = 180; // a busy machine takes its time
         for (int i = 0; i < args.length; i += 2) {
             String value = i + 1 < args.length ? args[i + 1] : usage();
@@ -65,6 +66,7 @@ public final class Main {
                 case "-cases" -> only = Set.of(value.split(","));
                 case "-parallel" -> parallel = Integer.parseInt(value);
                 case "-auth" -> auth = true; // acl or users: the cases for brokers with such access rules
+                case "-proxy" -> proxy = value; // host:port of gRPC; that of remoting is the next port: the cases for proxies
                 case "-timeout" -> timeout = Integer.parseInt(value);
                 default -> usage();
             }
@@ -73,16 +75,16 @@ public final class Main {
             usage();
         }
         List<Case> chosen = new ArrayList<>();
-        for (Case c : auth ? AuthCases.cases() : cases()) {
+        for (Case c : proxy != null ? Line.proxyCases() : auth ? AuthCases.cases() : cases()) {
             if (only == null || only.contains(c.name)) {
                 chosen.add(c);
             }
         }
-        System.exit(report(runAll(new Options(namesrv, restart, suffix, parallel, timeout), chosen)));
+        System.exit(report(runAll(new Options(namesrv, proxy, restart, suffix, parallel, timeout), chosen)));
     }
 
     private static String usage() {
-        System.err.println("usage: Main -namesrv host:port [-restart-cmd CMD] [-cases a,b] [-auth acl|users] [-parallel n] [-timeout s]");
+        System.err.println("usage: Main -namesrv host:port [-restart-cmd CMD] [-cases a,b] [-auth acl|users] [-proxy host:port] [-parallel n] [-timeout s]");
         System.exit(2);
         return null;
     }

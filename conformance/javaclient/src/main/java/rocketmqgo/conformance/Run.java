@@ -37,10 +37,12 @@ final class Run {
     final long deadline;
     private final Main.Options options;
     private final List<Runnable> closers = new ArrayList<>();
+    private String namesrv;
     private int clients;
 
     Run(Main.Options options, String name, long deadlineNanos) {
         this.options = options;
+        this.namesrv = options.namesrv();
         this.name = name;
         this.deadline = deadlineNanos;
     }
@@ -58,7 +60,18 @@ final class Run {
     }
 
     String namesrv() {
-        return options.namesrv();
+        return namesrv;
+    }
+
+    /** Where the proxy takes gRPC. */
+    String proxy() {
+        return options.proxy();
+    }
+
+    /** From now on the proxy is the name server of the case's clients. */
+    void throughProxy() {
+        String[] address = options.proxy().split(":");
+        namesrv = address[0] + ":" + (Integer.parseInt(address[1]) + 1);
     }
 
     long secondsLeft() {
@@ -85,7 +98,7 @@ final class Run {
 
     /** A client id of its own for each client, and short intervals: the defaults are 30 s. */
     synchronized <C extends ClientConfig> C configure(C c) {
-        c.setNamesrvAddr(options.namesrv());
+        c.setNamesrvAddr(namesrv);
         c.setInstanceName(name + "-" + ++clients + "-" + options.suffix());
         c.setPollNameServerInterval(1000);
         c.setHeartbeatBrokerInterval(1000);

@@ -6,6 +6,7 @@ package rocketmqgo.conformance;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -54,6 +55,51 @@ final class Line {
     static List<Main.Case> cases() {
         return List.of(new Main.Case("compaction", Line::compaction), new Main.Case("batch-queue", Line::batchQueue),
             new Main.Case("batch-kill", Line::batchKill, "kill"), new Main.Case("timer", Line::timer), new Main.Case("recall", Line::recall), new Main.Case("pop", Line::pop));
+    }
+
+    /**
+     * The cases for proxies: gRPC, then the classic client through the proxy's other port. There transactions are ended
+     * only when the broker asks, and neither queries nor requests with replies work, whatever the broker.
+     */
+    static List<Main.Case> proxyCases() {
+        List<Main.Case> all = new ArrayList<>();
+        all.add(new Main.Case("grpc-slow", GrpcConsume::slow));
+        all.add(new Main.Case("grpc-simple", GrpcConsume::simple));
+        all.add(new Main.Case("grpc-handles", GrpcConsume::handles));
+        all.add(new Main.Case("grpc-long-poll", GrpcConsume::longPoll));
+        all.add(new Main.Case("grpc-retry", GrpcConsume::retry));
+        all.add(new Main.Case("grpc-fifo", GrpcConsume::fifo));
+        all.add(new Main.Case("grpc-fifo-dlq", GrpcConsume::fifoDead));
+        all.add(new Main.Case("grpc-normal", GrpcSend::normal));
+        all.add(new Main.Case("grpc-delay", GrpcSend::delay));
+        all.add(new Main.Case("grpc-transaction", GrpcSend::transaction));
+        all.add(new Main.Case("grpc-types", GrpcSend::types));
+        all.add(new Main.Case("grpc-refused", GrpcSend::refused));
+        all.add(new Main.Case("grpc-clustering", GrpcConsume::clustering));
+        all.add(new Main.Case("grpc-tag-filter", GrpcConsume::tagFilter));
+        all.add(new Main.Case("grpc-sql-filter", GrpcConsume::sqlFilter));
+        Map<String, Main.Body> classic = new LinkedHashMap<>();
+        classic.put("retry", ConsumeCases::retry);
+        classic.put("sync", SendCases::sync);
+        classic.put("async", SendCases::async);
+        classic.put("oneway", SendCases::oneway);
+        classic.put("batch", SendCases::batch);
+        classic.put("clustering", GroupCases::clustering);
+        classic.put("broadcasting", GroupCases::broadcasting);
+        classic.put("orderly", ConsumeCases::orderly);
+        classic.put("sql-filter", ConsumeCases::sqlFilter);
+        classic.put("timer", Line::timer);
+        classic.put("recall", Line::recall);
+        classic.put("pull", PullCases::pull);
+        classic.put("poll", PullCases::poll);
+        classic.put("assign", PullCases::assign);
+        classic.forEach((name, body) -> all.add(new Main.Case(name, r -> {
+            new Grpc(r).topic("MIXED");
+            r.throughProxy();
+            body.run(r);
+        })));
+        all.add(new Main.Case("grpc-kill", r -> GrpcConsume.acrossRestart(r, "kill"), "kill"));
+        return all;
     }
 
     /** Messages with a time of their own come at it, given as a delay or as a moment, in seconds or milliseconds. */
