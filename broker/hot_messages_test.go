@@ -322,6 +322,7 @@ var hotOfTold = map[string]hotKey{
 	"timerSkipUnknownError":             {set: "true", before: "false", after: "true", see: told(func(t *broker.Told) any { return t.SkipUnknown() })},
 	"registerBrokerTimeoutMills":        {set: "7", before: "24s", after: "7ms", see: told(func(t *broker.Told) any { return t.Register.Timeout() })},
 	"updateNameServerAddrPeriod":        {set: "7", before: "2m0s", after: "7ms", see: told(func(t *broker.Told) any { return t.Sources().DNSInterval })},
+	"fetchNameSrvAddrByDnsLookup":       {set: "true", before: "false", after: "true", see: told(func(t *broker.Told) any { return t.Sources().ByDNS })},
 	"fetchNamesrvAddrInterval":          {set: "7", before: "10s", after: "7ms", see: told(func(t *broker.Told) any { return t.Sources().AddressServerInterval })},
 	"fetchNamesrvAddrByAddressServer": {set: "true", before: "false", after: "true", see: told(func(t *broker.Told) any {
 		return t.Sources().AddressServer != ""

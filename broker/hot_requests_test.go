@@ -71,7 +71,7 @@ func codes(seen []*protocol.Command) string {
 	return strings.Join(all, " ")
 }
 
-const ownNamesrv = "namesrvAddr=own:9876"
+const ownNamesrv = "namesrvAddr=127.0.0.9:9876"
 
 // Keys of access, registration, clients and groups.
 var hotOfRequests = map[string]hotKey{
@@ -200,7 +200,7 @@ var hotOfRequests = map[string]hotKey{
 	},
 
 	// name servers
-	"namesrvAddr": {set: "own:9876", before: "0", after: "103", see: func(h *hot) string {
+	"namesrvAddr": {set: "127.0.0.9:9876", before: "0", after: "103", see: func(h *hot) string {
 		time.Sleep(65 * time.Second)
 		n := len(h.toNamesrv())
 		time.Sleep(65 * time.Second)
@@ -237,10 +237,6 @@ var hotOfRequests = map[string]hotKey{
 	"registerNameServerPeriod": {with: ownNamesrv, set: "10000", before: "3", after: "9", see: func(h *hot) string {
 		time.Sleep(31 * time.Second)
 		return registered(90*time.Second, func(seen []*protocol.Command) string { return fmt.Sprint(len(seen)) })(h)
-	}},
-	"fetchNameSrvAddrByDnsLookup": {with: ownNamesrv, set: "true", before: "103", after: "", see: func(h *hot) string {
-		time.Sleep(time.Minute)
-		return registered(time.Minute, codes)(h)
 	}},
 
 	// slaves
@@ -321,7 +317,7 @@ func (o *outside) Dispatch(r *remoting.Request) {
 	o.seen = append(o.seen, r.Clone())
 	resp := &protocol.Response{}
 	if r.Code == protocol.ReqGetBrokerClusterInfo {
-		resp.Body = []byte(`{"brokerAddrTable":{"other":{"brokerAddrs":{0:"silent:1"},"brokerName":"other","cluster":"C"}},"clusterAddrTable":{"C":["other"]}}`)
+		resp.Body = []byte(`{"brokerAddrTable":{"other":{"brokerAddrs":{0:"127.0.0.9:1"},"brokerName":"other","cluster":"C"}},"clusterAddrTable":{"C":["other"]}}`)
 	}
 	r.Reply(resp)
 }
@@ -331,9 +327,9 @@ func (o *outside) dial(_ context.Context, addr string) (net.Conn, error) {
 	defer o.mu.Unlock()
 	o.dials = append(o.dials, addr)
 	switch addr {
-	case "own:9876":
+	case "127.0.0.9:9876":
 		return o.server.Pipe(), nil
-	case "silent:1":
+	case "127.0.0.9:1":
 		near, far := net.Pipe()
 		go func() { _, _ = io.Copy(io.Discard, far) }()
 		return near, nil
