@@ -15,7 +15,7 @@ for tool in java javac mvn python3 go; do
 done
 logs=build/conformance
 mkdir -p $logs
-CGO_ENABLED=0 go build -trimpath -o bin/rocketmq ./cmd/rocketmq
+CGO_ENABLED=0 go build -trimpath -o $logs/rocketmq ./cmd/rocketmq
 go build -o $logs/mqadmin ./conformance/mqadmin
 
 [ $# -gt 0 ] || set -- 5.3.3 4.9.7 4.9.7@4.9.7
@@ -25,7 +25,7 @@ done
 runs=()
 for run in "$@"; do
   compat=${run#"${run%@*}"}
-  $logs/mqadmin --version "${run%@*}" --compat "${compat#@}" --peer "$peer" >"$logs/mqadmin-$run.log" 2>&1 &
+  $logs/mqadmin --bin $logs/rocketmq --version "${run%@*}" --compat "${compat#@}" --peer "$peer" >"$logs/mqadmin-$run.log" 2>&1 &
   runs+=($!)
 done
 failed=0

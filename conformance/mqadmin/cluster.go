@@ -132,9 +132,10 @@ func (c *cluster) stop() error {
 	return errors.Join(errs...)
 }
 
-// freePorts finds a range of ports that are free, below those that the system gives to outgoing connections.
+// freePorts finds a range of ports that are free, below those that the system gives to outgoing connections and above those
+// of conformance/harness, which may run at the same time.
 func freePorts() (int, error) {
-	for base := 14000 + os.Getpid()%100*101; base < 32000; base += 101 {
+	for base := 28000 + os.Getpid()%30*101; base < 32000; base += 101 {
 		if free(base) {
 			return base, nil
 		}
