@@ -239,6 +239,16 @@ var hotOfRequests = map[string]hotKey{
 		return registered(90*time.Second, func(seen []*protocol.Command) string { return fmt.Sprint(len(seen)) })(h)
 	}},
 
+	// acting masters
+	"brokerHeartbeatInterval":      {with: acting + ";compatibleWithOldNameSrv=false", set: "10000", before: "true", after: "false", see: often(protocol.ReqBrokerHeartbeat)},
+	"syncBrokerMemberGroupPeriod":  {with: acting, set: "60000", before: "true", after: "false", see: often(protocol.ReqGetRouteinfoByTopic)},
+	"compatibleWithOldNameSrv":     {with: acting, set: "false", before: "false", after: "true", see: often(protocol.ReqGetBrokerMemberGroup)},
+	"brokerNotActiveTimeoutMillis": {with: acting, set: "7000", before: "10000", after: "7000", see: registered(time.Minute, registeredField("heartbeatTimeoutMillis"))},
+	"enableAutoInSyncReplicas":     {with: acting + ";brokerRole=SYNC_MASTER;inSyncReplicas=2", set: "true", before: "1", after: "0", see: func(h *hot) string { return codeOf(h.put("T", "x", "WAIT=true")) }},
+	"minInSyncReplicas": {with: acting + ";brokerRole=SYNC_MASTER;inSyncReplicas=2;enableAutoInSyncReplicas=true", set: "2", before: "0", after: "1", see: func(h *hot) string {
+		return codeOf(h.put("T", "x", "WAIT=true"))
+	}},
+
 	// slaves
 	"brokerRole":     {with: "inSyncReplicas=2", set: "SYNC_MASTER", before: "0", after: "12", see: func(h *hot) string { return codeOf(h.put("T", "x", "WAIT=true")) }},
 	"inSyncReplicas": {with: "brokerRole=SYNC_MASTER", set: "2", before: "0", after: "12", see: func(h *hot) string { return codeOf(h.put("T", "x", "WAIT=true")) }},
@@ -378,4 +388,23 @@ func (h *hot) follow() *follower {
 	}()
 	time.Sleep(100 * time.Millisecond)
 	return f
+}
+
+const acting = "enableSlaveActingMaster=true;" + ownNamesrv
+
+// asking is how often the name server is asked for something in 20 s, once what has begun has ended.
+func (h *hot) asking(code int32) (n int) {
+	time.Sleep(10 * time.Second)
+	before := len(h.toNamesrv())
+	time.Sleep(20 * time.Second)
+	for _, c := range h.toNamesrv()[before:] {
+		if c.Code == code {
+			n++
+		}
+	}
+	return n
+}
+
+func often(code int32) func(h *hot) string {
+	return func(h *hot) string { return fmt.Sprint(h.asking(code) > 5) }
 }
