@@ -140,6 +140,9 @@ var hotOfRequests = map[string]hotKey{
 		h.body(protocol.ReqHeartBeat, `{"clientID":"p","consumerDataSet":[],"producerDataSet":[{"groupName":"`+group+`"}]}`)
 		return codeOf(h.body(protocol.ReqGetProducerConnectionList, "", "producerGroup="+group))
 	}},
+	"enableMixedMessageType": {set: "true", before: "29", after: "0", see: func(h *hot) string {
+		return codeOf(h.topic(h.fresh(), "attributes=+message.type=MIXED"))
+	}},
 	"validateSystemTopicWhenUpdateTopic": {set: "false", before: "29", after: "0", see: func(h *hot) string {
 		return codeOf(h.topic("TBW102"))
 	}},
