@@ -43,22 +43,11 @@ func TestActAndTakeOver(t *testing.T) {
 					sent = append(sent, string(m.Body))
 					done(store.PutResult{Status: store.PutOK})
 				})
-				during := func(run func(context.Context) error, d time.Duration) {
-					ctx, cancel := context.WithCancel(t.Context())
-					done := make(chan error, 1)
-					go func() { done <- run(ctx) }()
-					time.Sleep(d)
-					synctest.Wait()
-					cancel()
-					if err := <-done; err != nil {
-						t.Error(err)
-					}
-				}
 				slave.MasterAt(timerlog.Checkpoint{ReadTime: begin.UnixMilli(), MasterQueueOffset: 4, StateVersion: 1, Timestamp: 2, Counter: 3})
-				during(slave.Follow, time.Second)
-				during(slave.Act, c.acts)
+				during(t, slave.Follow, time.Second)
+				during(t, slave.Act, c.acts)
 				r.put(timed("unseen", begin.Add(8*time.Second)))
-				during(slave.Follow, time.Second)
+				during(t, slave.Follow, time.Second)
 				cp := slave.Checkpoint()
 				if !slices.Equal(sent, c.elsewhere) || r.store.MaxOffset(Topic, queue) != 5 {
 					t.Errorf("delivered elsewhere %q, %d in the timer topic", sent, r.store.MaxOffset(Topic, queue))
@@ -68,7 +57,7 @@ func TestActAndTakeOver(t *testing.T) {
 				}
 				master := r.service2(t, func(m *message.Message, done func(store.PutResult)) { r.store.Put(m, done) })
 				master.TakeOver(cp)
-				during(master.Run, 4*24*time.Hour)
+				during(t, master.Run, 4*24*time.Hour)
 				if bodies, _ := r.got(); !slices.Equal(bodies, c.master) {
 					t.Errorf("the master has delivered %q, want %q", bodies, c.master)
 				}
@@ -80,6 +69,98 @@ func TestActAndTakeOver(t *testing.T) {
 				r.close()
 			})
 		})
+	}
+}
+
+// A message that is late already, and that nobody takes, is the master's to deliver, and so is what came behind it: an acting slave
+// does not say that it was entered.
+func TestActLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.open()
+		begin := time.Now()
+		var sent []string
+		slave := r.service2(t, func(m *message.Message, done func(store.PutResult)) {
+			if string(m.Body) == "late" {
+				done(store.PutResult{Status: store.ServiceNotAvailable})
+				return
+			}
+			sent = append(sent, string(m.Body))
+			done(store.PutResult{Status: store.PutOK})
+		})
+		slave.MasterAt(timerlog.Checkpoint{ReadTime: begin.UnixMilli()})
+		r.put(timed("before", begin.Add(20*time.Second)))
+		r.put(timed("late", begin.Add(2*time.Second)))
+		r.put(timed("behind", begin.Add(20*time.Second)))
+		during(t, slave.Follow, 5*time.Second)
+		during(t, slave.Act, 30*time.Second)
+		during(t, slave.Follow, 5*time.Second)
+		if cp := slave.Checkpoint(); !slices.Equal(sent, []string{"before"}) || cp.QueueOffset != 1 {
+			t.Errorf("delivered elsewhere %q, checkpoint %+v", sent, cp)
+		}
+		master := r.service2(t, func(m *message.Message, done func(store.PutResult)) { r.store.Put(m, done) })
+		master.TakeOver(slave.Checkpoint())
+		during(t, master.Run, 30*time.Second)
+		if bodies, _ := r.got(); !slices.Equal(bodies, []string{"late", "behind"}) {
+			t.Errorf("the master has delivered %q", bodies)
+		}
+		for _, s := range []*Service{slave, master} {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		r.close()
+	})
+}
+
+// What a master could not deliver when it was late is not called entered: a slave that follows would take it for delivered.
+func TestLateFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.open()
+		r.put(timed("late", time.Now().Add(2*time.Second)))
+		time.Sleep(5 * time.Second)
+		fails := true
+		master := r.service2(t, func(m *message.Message, done func(store.PutResult)) {
+			if fails {
+				done(store.PutResult{Status: store.InSyncReplicasNotEnough})
+				return
+			}
+			r.store.Put(m, done)
+		})
+		during(t, master.Run, 5*time.Second)
+		slave := r.service2(t, func(m *message.Message, done func(store.PutResult)) { r.store.Put(m, done) })
+		slave.MasterAt(master.Checkpoint())
+		during(t, slave.Follow, 5*time.Second)
+		during(t, slave.Act, 5*time.Second)
+		if bodies, _ := r.got(); !slices.Equal(bodies, []string{"late"}) {
+			t.Errorf("the slave has delivered %q", bodies)
+		}
+		fails = false
+		during(t, master.Run, 5*time.Second)
+		if bodies, _ := r.got(); !slices.Equal(bodies, []string{"late", "late"}) || master.Checkpoint().QueueOffset != 1 {
+			t.Errorf("with the master %q are delivered", bodies)
+		}
+		for _, s := range []*Service{slave, master} {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		r.close()
+	})
+}
+
+// during runs a service for some time.
+func during(t *testing.T, run func(context.Context) error, d time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	time.Sleep(d)
+	synctest.Wait()
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -5,6 +5,7 @@ package timer
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"rocketmq-go/message"
@@ -32,7 +33,11 @@ type arrival struct {
 func (s *Service) enterArrived(ctx context.Context, caughtUp func() bool) time.Duration {
 	w := &s.work
 	for ctx.Err() == nil {
-		if err := s.finishBatch(); err != nil {
+		switch err := s.finishBatch(); {
+		case errors.Is(err, errLate):
+			s.complain("late timer messages cannot be stored, will be tried again", "messages", len(w.late))
+			return retryAfter
+		case err != nil:
 			s.o.Log.Error("timer messages cannot be entered, will be tried again", "err", err)
 			return tryAgain
 		}
@@ -82,9 +87,12 @@ func (s *Service) place(caughtUp func() bool) bool {
 }
 
 // commit makes known what is entered.
-func (s *Service) commit() {
+func (s *Service) commit() { s.commitTo(s.work.next) }
+
+// commitTo makes known that all before a queue offset is entered.
+func (s *Service) commitTo(next int64) {
 	s.mu.Lock()
-	s.next, s.pos = s.work.next, s.files.Log.End()
+	s.next, s.pos = next, s.files.Log.End()
 	s.mu.Unlock()
 	signal(s.changed)
 }
@@ -106,6 +114,10 @@ func (s *Service) readBatch(end int64) bool {
 		w.tries = 0
 		if _, known := w.known[u.PhyOffset]; !known {
 			s.decide(item{phy: u.PhyOffset, size: u.Size}, now)
+		}
+		if s.acts && len(w.late) > 0 { // alone: what it holds up is not entered, and the master's to deliver
+			w.next++
+			break
 		}
 	}
 	return w.next > first
@@ -173,7 +185,12 @@ func (w *work) arrive(it item, due int64, c *count) {
 	}, c})
 }
 
-// finishBatch enters what is to be entered and delivers what is late. After an error it goes on where it was.
+// errLate tells that messages that are late could not be stored.
+var errLate = errors.New("late timer messages cannot be stored")
+
+// finishBatch enters what is to be entered and delivers what is late. After an error it goes on where it was. Nothing is committed
+// past a late message that is not delivered: its time is before what a checkpoint calls delivered, so that a slave, or a master
+// that returns, would take it for that.
 func (s *Service) finishBatch() error {
 	w := &s.work
 	if len(w.arrivals) == 0 && len(w.late) == 0 && w.next == s.next && !s.unwritten {
@@ -183,17 +200,18 @@ func (s *Service) finishBatch() error {
 		return err
 	}
 	if len(w.late) > 0 {
+		if s.acts && s.next < w.next-1 { // the late one is the last
+			s.commitTo(w.next - 1)
+		}
 		taken := s.takeBack(&w.late, 0)
 		s.deliver(w.late, taken, true)
-		w.late = w.late[:0]
-		now := s.now()
-		for _, it := range w.failed {
-			it.write = now
-			w.arrive(it, now, s.counts.ofHash(it.hash))
-		}
+		w.late = append(w.late[:0], w.failed...)
 		w.failed = w.failed[:0]
 		if err := s.enter(); err != nil {
 			return err
+		}
+		if len(w.late) > 0 {
+			return errLate
 		}
 	}
 	s.commit()

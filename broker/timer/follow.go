@@ -33,6 +33,9 @@ func (s *Service) Follow(ctx context.Context) error {
 	var flusher sync.WaitGroup
 	flusher.Go(func() { s.keepFlushed(ctx) })
 	defer flusher.Wait()
+	if w := &s.work; len(w.late) > 0 { // is left to the master
+		w.late, w.next = w.late[:0], s.next
+	}
 	s.work.cleaned = time.Now()
 	caughtUp := s.catchUp()
 	for ctx.Err() == nil {
