@@ -20,7 +20,7 @@ func installation(t *testing.T) string {
 	if err := os.CopyFS(filepath.Join(home, "bin"), os.DirFS("../../bin")); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-o", filepath.Join(home, "bin", "rocketmq"), ".")
+	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(home, "bin", "rocketmq"), ".") // as make build: compiled once
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
