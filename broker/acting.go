@@ -66,10 +66,10 @@ func (b *Broker) servicePut(o put.Options) *put.Pipeline {
 }
 
 // readElsewhere reads a message at the master of another name, or at the slave that acts as such.
-func (b *Broker) readElsewhere() func(broker, group, topic string, queueID int32, offset int64) ([]byte, error) {
+func (b *Broker) readElsewhere() func(ctx context.Context, broker, group, topic string, queueID int32, offset int64) ([]byte, error) {
 	peers := b.peers()
-	return func(broker, group, topic string, queueID int32, offset int64) ([]byte, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), config.Millis(b.values().ForwardTimeout))
+	return func(ctx context.Context, broker, group, topic string, queueID int32, offset int64) ([]byte, error) {
+		ctx, cancel := context.WithTimeout(ctx, config.Millis(b.values().ForwardTimeout))
 		defer cancel()
 		header := protocol.PullMessageRequestHeader{
 			ConsumerGroup: protocol.Some(group), Topic: protocol.Some(topic), QueueID: protocol.Some(queueID), QueueOffset: protocol.Some(offset),

@@ -103,7 +103,8 @@ func (b *Broker) registration() registration.Options {
 			v := b.values()
 			return registration.Broker{
 				Cluster: v.BrokerClusterName, Name: v.BrokerName, ID: v.BrokerID, Permission: int32(v.BrokerPermission),
-				Started: b.started.UnixMilli(), Acting: b.actingRegistration(), AskFirst: !v.ForceRegister && !b.isSlave(), Compressed: v.CompressedRegister,
+				Started: b.started.UnixMilli(), Acting: b.actingRegistration(),
+				AskFirst: !v.ForceRegister && !b.isSlave(), Compressed: v.CompressedRegister,
 				Mapping:   b.mappingInfo(),
 				Single:    v.EnableSingleTopicRegister && !b.compat49(),
 				Address:   func(local string) string { return b.registered(v.BrokerIP1, local, b.port) },

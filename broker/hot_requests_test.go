@@ -192,9 +192,12 @@ var hotOfRequests = map[string]hotKey{
 	}},
 
 	// access
-	"authenticationEnabled":          {set: "true", before: "19", after: "16", see: codeOfPull()},
-	"authorizationEnabled":           {set: "true", before: "19", after: "16", see: codeOfPull()},
-	"authenticationWhitelist":        {with: "authenticationEnabled=true;authenticationWhitelist=25,17", set: "25,17,11", before: "16", after: "19", see: codeOfPull()},
+	"authenticationEnabled":   {set: "true", before: "19", after: "16", see: codeOfPull()},
+	"authorizationEnabled":    {set: "true", before: "19", after: "16", see: codeOfPull()},
+	"authenticationWhitelist": {with: "authenticationEnabled=true;authenticationWhitelist=25,17", set: "25,17,11", before: "16", after: "19", see: codeOfPull()},
+	"protectPathKeys": {set: "true", before: "0", after: "16", see: func(h *hot) string {
+		return codeOf(h.body(protocol.ReqUpdateBrokerConfig, "storePathCommitLog=/elsewhere"))
+	}},
 	"authenticationMetadataProvider": {set: "x", before: "1", after: "0", see: func(h *hot) string { return codeOf(h.body(protocol.ReqAuthListUser, "")) }},
 	"authorizationMetadataProvider":  {set: "x", before: "1", after: "0", see: func(h *hot) string { return codeOf(h.body(protocol.ReqAuthListUser, "")) }},
 	"authorizationWhitelist": {

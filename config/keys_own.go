@@ -29,7 +29,7 @@ type OwnConfig struct {
 	// text: a line as Java's servers write it, with key=value behind; json: an object a line.
 	LogFormat LogFormat `def:"text" mark:"r"`
 	// When true, hot update refuses every key that holds a path or a class name.
-	ProtectPathKeys bool `def:"false" mark:"rp"`
+	ProtectPathKeys bool `def:"false" mark:"up"`
 
 	// Header encoding of requests this process sends: JSON or ROCKETMQ.
 	SerializeType string `key:"rocketmq.serialize.type" def:"JSON" sys:"rocketmq.serialize.type" env:"ROCKETMQ_SERIALIZE_TYPE" mark:"r"`

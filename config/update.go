@@ -59,8 +59,8 @@ func (c Change) Has(key string) bool { return slices.Contains(c.Keys, key) }
 
 // Update is the hot update of codes 25 and 318: body is a properties text in UTF-8. Errors are *BlackListError,
 // *BadValueError, *ExitError for what would also refuse a start, or of a malformed body; then nothing was applied.
-// Otherwise the values hold from now on, those of keys with AtStart from the next start on; the data version counts one up, the file is rewritten, its former content kept
-// in FILE.bak, and subscribers have been told. An empty body changes nothing.
+// Otherwise the values hold from now on, those of keys with AtStart from the next start on; the data version counts one up,
+// the file is rewritten, its former content kept in FILE.bak, and subscribers have been told. An empty body changes nothing.
 func (c *Config[T]) Update(body []byte) (Change, error) {
 	if len(body) == 0 {
 		return Change{}, nil
@@ -119,7 +119,7 @@ func (c *Config[T]) merge(s *state[T], request map[string]string) (Change, map[s
 				return change, nil, &BadValueError{name, value, k.wanted(value)}
 			}
 			s.set[k.id()] = true
-			note = k.updateNote(before != text(k.valueIn(objects)))
+			note = k.updateNote(before != text(k.valueIn(objects)), c.file != "")
 		}
 		if _, inFile := shown[name]; inFile {
 			known = true
@@ -155,13 +155,16 @@ func (c *Config[T]) enforce(s *state[T]) {
 	}
 }
 
-// updateNote says what becomes of an update of the key that is not what it looks like.
-func (k *Key) updateNote(changed bool) string {
+// updateNote says what becomes of an update of the key that is not what it looks like. kept: there is a file that the next
+// start reads.
+func (k *Key) updateNote(changed, kept bool) string {
 	switch {
 	case k.NoEffect != "":
 		return "without effect: " + k.NoEffect
 	case k.Feature != "":
 		return "without effect: it belongs to " + k.Feature + ", which this version does not have"
+	case k.AtStart && changed && !kept:
+		return "without effect: it is read at the start, and this process was started without -c"
 	case k.AtStart && changed:
 		return "holds from the next start on"
 	}

@@ -178,6 +178,15 @@ func TestProtectPathKeys(t *testing.T) {
 		if (err != nil) != refused {
 			t.Errorf("%q: %v", text, err)
 		}
+		// It holds at once, and cannot be taken back.
+		if _, err := c.Update([]byte("protectPathKeys=true")); (err != nil) != refused {
+			t.Errorf("%q: %v", text, err)
+		}
+		for _, update := range []string{"storePathRootDir=/y", "protectPathKeys=false"} {
+			if _, err := c.Update([]byte(update)); err == nil {
+				t.Errorf("%q: %s is taken", text, update)
+			}
+		}
 	}
 }
 

@@ -163,7 +163,7 @@ func TestUpdatesThatChangeNothing(t *testing.T) {
 		}
 	}
 	inCluster(t, func(t tool) {
-		t.run(exitOK, "success", "note: "+t.c.BrokerAddr+": listenPort: holds from the next start on", "updateBrokerConfig", "-b", t.c.BrokerAddr, "-k", "listenPort", "-v", "10955")
+		t.run(exitOK, "success", "note: "+t.c.BrokerAddr+": listenPort: without effect: it is read at the start, and this process was started without -c", "updateBrokerConfig", "-b", t.c.BrokerAddr, "-k", "listenPort", "-v", "10955")
 		t.run(exitOK, `"notes": [`, "", "updateBrokerConfig", "-b", t.c.BrokerAddr, "-k", "listenPort", "-v", "10956", "-o", "json")
 		t.run(exitFailed, "", "did you mean flushDiskType?", "updateBrokerConfig", "-b", t.c.BrokerAddr, "-k", "flushDiskTyp", "-v", "SYNC_FLUSH")
 		t.run(exitFailed, "", "did you mean scanNotActiveBrokerInterval?", "updateNamesrvConfig", "-k", "scanNotActiveBrokerIntervall", "-v", "5000")

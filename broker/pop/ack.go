@@ -43,7 +43,7 @@ func (s *Service) Ack(a *Ack, done func(error)) {
 
 // acked counts messages as acknowledged.
 func (s *Service) acked(a *Ack, n int) {
-	s.inflight.done(a.key(), a.Handle.PopTime, n)
+	s.landed(a.key(), a.Handle.PopTime, n)
 	s.o.Stats.Acks(a.Group, a.Topic, n)
 }
 

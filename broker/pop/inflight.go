@@ -21,17 +21,24 @@ func (f *inflight) popped(key queueKey, n int) {
 	f.mu.Unlock()
 }
 
-// done takes messages of a pop off.
-func (f *inflight) done(key queueKey, popTime int64, n int) {
+// done takes messages of a pop off, and tells how many there were and are.
+func (f *inflight) done(key queueKey, popTime int64, n int) (before, after int64) {
 	if popTime < f.since {
-		return
+		return 0, 0
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.n[key] -= int64(n); f.n[key] <= 0 {
+	before = f.n[key]
+	if after = before - int64(n); after <= 0 {
 		delete(f.n, key)
+		return before, 0
 	}
+	f.n[key] = after
+	return before, after
 }
+
+// tooMany tells whether a group has to acknowledge before it gets more; a limit of 0 is none.
+func (f *inflight) tooMany(key queueKey, limit int64) bool { return limit > 0 && f.of(key) > limit }
 
 func (f *inflight) of(key queueKey) int64 {
 	f.mu.Lock()
@@ -49,10 +56,18 @@ func (f *inflight) forget(gone func(topic, group string) bool) {
 	}
 }
 
+// landed takes messages of a pop off, and wakes who may have more now.
+func (s *Service) landed(key queueKey, popTime int64, n int) {
+	before, after := s.inflight.done(key, popTime, n)
+	if limit := s.o.Rules().MaxInFlight; limit > 0 && before > limit && after <= limit {
+		s.Pops.Wake(origin(key.topic, key.group), key.group, key.queue)
+	}
+}
+
 // InFlight is how many messages of a queue a group has popped and neither acknowledged nor been given again, since this
 // process began. Ordered: the offset of the group is before them, not behind.
 func (s *Service) InFlight(topic, group string, queue int32) (n int64, ordered bool) {
-	if n, ordered := s.orders.open(topic, group, queue); ordered {
+	if n := s.orders.open(topic, group, queue); n > 0 {
 		return n, true
 	}
 	return s.inflight.of(queueKey{topic, group, queue}), false

@@ -96,13 +96,13 @@ func (q *order) visible(offset int64) int64 {
 	return q.popTime + q.invisible
 }
 
-// open is how many messages a group has of a queue; not ok: none were popped in order.
-func (o *orders) open(topic, group string, queue int32) (n int64, ok bool) {
+// open is how many messages a group has of a queue that it popped in order.
+func (o *orders) open(topic, group string, queue int32) (n int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	q := o.find(topic, group, queue)
 	if q == nil {
-		return 0, false
+		return 0
 	}
 	now := o.s.o.Now().UnixMilli()
 	for i, offset := range q.offsets {
@@ -110,7 +110,7 @@ func (o *orders) open(topic, group string, queue int32) (n int64, ok bool) {
 			n++
 		}
 	}
-	return n, true
+	return n
 }
 
 // popped notes what a group was given, and tells the client how often it was given before.

@@ -88,7 +88,7 @@ type Options struct {
 	HasGroup func(name string) bool
 	// Elsewhere reads a message of a queue of another broker, for a checkpoint that came from a slave that acts as its master:
 	// nil if that broker has it no more.
-	Elsewhere func(broker, group, topic string, queueID int32, offset int64) (record []byte, err error)
+	Elsewhere func(ctx context.Context, broker, group, topic string, queueID int32, offset int64) (record []byte, err error)
 	// Settled is the time (ms) up to which timer messages have come to their topics; see timer.Service.
 	Settled func() int64
 	Rules   func() Rules
@@ -192,8 +192,10 @@ func (s *Service) Waiting(t *protocol.TopicConfig, group string, queue int32, or
 
 // Ready tells whether a pop would find something, of which it then is woken. Of a queue that is being popped it is told later.
 func (s *Service) Ready(r *Request) bool {
+	limit := s.o.Rules().MaxInFlight
 	return s.any(r.Topic, r.Group, r.Queue, r.Order, func(topic string, queue int32) bool {
-		return s.waiting(topic, r.Group, queue, r.Order, r.Attempt) && !s.locks.want(queueKey{topic, r.Group, queue})
+		key := queueKey{topic, r.Group, queue}
+		return s.waiting(topic, r.Group, queue, r.Order, r.Attempt) && (r.Order || !s.inflight.tooMany(key, limit)) && !s.locks.want(key)
 	})
 }
 

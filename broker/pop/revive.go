@@ -124,13 +124,14 @@ type reviver struct {
 	open      []*checkpoint // as they came
 	byKey     map[ckKey]*checkpoint
 	early     map[ckKey][]earlyAck
+	silent    map[string]bool // brokers that could not be asked in this round
 
 	buf   []byte
 	props put.Properties
 }
 
 func newReviver(s *Service, topic string, queue int32) *reviver {
-	w := &reviver{s: s, topic: topic, queue: queue, wake: make(chan struct{}, 1), byKey: map[ckKey]*checkpoint{}, early: map[ckKey][]earlyAck{}}
+	w := &reviver{s: s, topic: topic, queue: queue, wake: make(chan struct{}, 1), byKey: map[ckKey]*checkpoint{}, early: map[ckKey][]earlyAck{}, silent: map[string]bool{}}
 	least, end := s.o.Store.MinOffset(topic, queue), s.o.Store.MaxOffset(topic, queue)
 	done, ok := s.o.Offsets.Query(ReviveGroup, topic, queue)
 	if !ok {
@@ -192,6 +193,7 @@ func (w *reviver) round(ctx context.Context) {
 		return
 	}
 	w.read(ctx)
+	clear(w.silent)
 	var left []*checkpoint
 	for _, ck := range w.open {
 		if ctx.Err() != nil || revived(&ck.PopCheckPoint)+grace > settled || !w.work(ctx, ck) {
@@ -345,7 +347,7 @@ func (w *reviver) work(ctx context.Context, ck *checkpoint) bool {
 		if ck.acked[n] {
 			continue
 		}
-		if ctx.Err() != nil || !w.again(c, offsetOf(c, n)) {
+		if ctx.Err() != nil || !w.again(ctx, c, offsetOf(c, n)) {
 			return false
 		}
 		ck.acked[n] = true
@@ -354,11 +356,14 @@ func (w *reviver) work(ctx context.Context, ck *checkpoint) bool {
 }
 
 // again stores a message for the pop retry topic. False: the store does not take it.
-func (w *reviver) again(ck *protocol.PopCheckPoint, offset int64) bool {
+func (w *reviver) again(ctx context.Context, ck *protocol.PopCheckPoint, offset int64) bool {
 	s, rules := w.s, w.s.o.Rules()
 	var r message.Record
 	if ck.BrokerName != "" && ck.BrokerName != rules.Broker {
-		record, err := s.o.Elsewhere(ck.BrokerName, ck.Cid, ck.Topic, ck.QueueID, offset)
+		if w.silent[ck.BrokerName] {
+			return w.later(ck, offset)
+		}
+		record, err := s.o.Elsewhere(ctx, ck.BrokerName, ck.Cid, ck.Topic, ck.QueueID, offset)
 		if err == nil && record == nil {
 			return w.over(ck)
 		}
@@ -366,6 +371,7 @@ func (w *reviver) again(ck *protocol.PopCheckPoint, offset int64) bool {
 			r, err = message.ParseRecord(record)
 		}
 		if err != nil {
+			w.silent[ck.BrokerName] = true
 			return w.later(ck, offset)
 		}
 	} else {
@@ -394,7 +400,7 @@ func (w *reviver) again(ck *protocol.PopCheckPoint, offset int64) bool {
 
 // over ends the flight of one message of a checkpoint.
 func (w *reviver) over(ck *protocol.PopCheckPoint) bool {
-	w.s.inflight.done(queueKey{ck.Topic, ck.Cid, ck.QueueID}, ck.PopTime, 1)
+	w.s.landed(queueKey{ck.Topic, ck.Cid, ck.QueueID}, ck.PopTime, 1)
 	return true
 }
 

@@ -128,17 +128,11 @@ func (t *taking) queues(topic *protocol.TopicConfig, first int, form byte) {
 
 func (t *taking) full() bool { return t.count >= t.r.Max || len(t.res.Body) >= maxBody }
 
-// tooMany tells whether the group has to acknowledge first.
-func (t *taking) tooMany(key queueKey) bool {
-	limit := t.rules.MaxInFlight
-	return limit > 0 && !t.r.Order && t.s.inflight.of(key) > limit
-}
-
 // queue takes from one queue.
 func (t *taking) queue(topic string, queue int32, form byte) {
 	s, group := t.s, t.r.Group
 	key := queueKey{topic, group, queue}
-	if t.full() || t.tooMany(key) || !s.locks.take(key) {
+	if t.full() || !t.r.Order && s.inflight.tooMany(key, t.rules.MaxInFlight) || !s.locks.take(key) {
 		t.res.Rest += max(s.o.Store.MaxOffset(topic, queue)-s.offset(group, topic, queue), 0)
 		return
 	}
