@@ -36,13 +36,31 @@ type pair struct {
 	dir     string
 	set     map[string]string // of both brokers
 	log     *slog.Logger
-	said    bytes.Buffer // in the log, at info and above
+	said    logText // in the log, at info and above
 	ns      *namesrv.Server
 	clients []*remoting.Client
 	signer  *auth.Credentials // of all requests; nil: they are not signed
 
 	mu      sync.Mutex
 	brokers map[string]*broker.Broker // by the host of their addresses
+}
+
+// logText is what brokers say while a test may read it.
+type logText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // The addresses of a pair, which only its Dial knows.
