@@ -357,6 +357,46 @@ func TestDueWithoutEscape(t *testing.T) {
 	})
 }
 
+// A half message that was checked often enough goes to the other master too, which discards it, and does not hold up those behind it.
+func TestHalfCheckedOftenActing(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t, "transactionCheckInterval=60000")
+		g.other()
+		g.master()
+		g.slave()
+		g.make(masterHost, "T")
+		g.settle()
+		g.send("T", "often", "TRAN_MSG=true", "PGROUP=P", "TRANSACTION_CHECK_TIMES=99")
+		g.send("T", "behind", "TRAN_MSG=true", "PGROUP=P")
+		g.wait(time.Second)
+		g.stop(masterHost)
+		g.wait(4 * time.Minute)
+		if got := g.bodies(g.pull(otherHost, "RMQ_SYS_TRANS_HALF_TOPIC", 0)); len(got) < 2 || got[0] != "often" || got[1] != "behind" {
+			t.Errorf("the other master has the half messages %q", got)
+		}
+		if got := g.bodies(g.pull(otherHost, "TRANS_CHECK_MAX_TIME_TOPIC", 0)); !slices.Equal(got, []string{"often"}) {
+			t.Errorf("the other master has discarded %q", got)
+		}
+	})
+}
+
+// A slave that does not know of slaves that act as master does not keep its master away.
+func TestReturnWithASlaveWithoutTheKey(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		g := newGroup(t)
+		g.master()
+		g.slave("enableSlaveActingMaster=false")
+		g.make(masterHost, "T")
+		g.settle()
+		g.stop(masterHost)
+		g.master()
+		g.wait(5 * time.Second)
+		if a := g.send("T", "x"); a.Code != protocol.RespSuccess {
+			t.Errorf("a send is answered %d %s", a.Code, a.Remark.V)
+		}
+	})
+}
+
 // A name server of 4.9 shows no acting master, and is asked in the way that it knows.
 func TestActingAtAnOldNameServer(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -24,6 +24,8 @@ import (
 const (
 	// sendTimeout bounds one message's way to another broker, as in Java.
 	sendTimeout = 3 * time.Second
+	// routeTimeout bounds one question for a route: a name server that does not answer leaves time for the next one.
+	routeTimeout = sendTimeout / 4
 	// routeFresh is how long a route is taken for true.
 	routeFresh = 30 * time.Second
 	// maxFlying is how many messages are under way at a time.
@@ -76,8 +78,8 @@ func NewBridge(o BridgeOptions) *Bridge {
 }
 
 // Put sends a message to another broker, instead of storing it. done is called exactly once: with PutOK when the other one has
-// it, and otherwise with a status after which the message is tried again, unless no broker can take it. The message is a view
-// until Put returns.
+// it, and otherwise with a status after which the message is tried again: what others refuse for its own sake its master may take.
+// The message is a view until Put returns.
 //
 // That a half message has ended is a message for this broker's own queue: it is passed over, since what the master takes over is
 // how far the half messages are settled.
@@ -160,8 +162,6 @@ func (b *Bridge) send(e *envelope) (store.PutStatus, error) {
 	switch answer.Code {
 	case protocol.RespSuccess, protocol.RespFlushDiskTimeout, protocol.RespFlushSlaveTimeout, protocol.RespSlaveNotAvailable:
 		return store.PutOK, nil
-	case protocol.RespMessageIllegal:
-		return store.MessageIllegal, nil
 	}
 	b.forget(e.topic)
 	return store.ServiceNotAvailable, fmt.Errorf("%s at %s: code %d %s", e.topic, to.addr, answer.Code, answer.Remark.V)
@@ -213,7 +213,10 @@ func (b *Bridge) ask(ctx context.Context, topic string) (r route, err error) {
 		header := protocol.GetRouteInfoRequestHeader{Topic: protocol.Some(topic)}
 		header.AppendFields(&cmd.Fields)
 		var answer *protocol.Command
-		if answer, err = b.o.Call(ctx, addr, cmd); err != nil {
+		once, cancel := context.WithTimeout(ctx, routeTimeout)
+		answer, err = b.o.Call(once, addr, cmd)
+		cancel()
+		if err != nil {
 			continue
 		}
 		if answer.Code != protocol.RespSuccess {

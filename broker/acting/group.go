@@ -125,22 +125,21 @@ func (g *Group) ask(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	g.mu.Lock()
-	lost := err != nil
-	news := lost != g.lost
-	g.lost = lost
+	lost, least := err != nil, g.o.ID
 	if !lost {
-		if _, ok := members[g.o.ID]; !ok {
-			members[g.o.ID] = ""
-		}
-		least := g.o.ID
+		members[g.o.ID] = "" // it lives, whoever knows
 		for id := range members {
 			least = min(least, id)
 		}
+		g.o.Told(least)
+	}
+	g.mu.Lock()
+	news := lost != g.lost
+	g.lost = lost
+	if !lost {
 		if least != g.min {
 			g.o.Log.Info("another broker has the smallest id", "was", g.min, "is", least, "alive", len(members))
 		}
-		g.o.Told(least)
 		g.min, g.alive = least, len(members)
 	}
 	g.decideLocked()

@@ -114,50 +114,61 @@ func (o *ReturningOptions) try(ctx context.Context) error {
 	if o.ID != MasterID {
 		return o.joins(ctx, members[MasterID])
 	}
-	for i, id := range slices.Sorted(maps.Keys(members)) {
-		if err := o.leads(ctx, members[id], i+1); err != nil {
+	// All are looked at before the first one is told: a slave that acts goes on acting if the master cannot return.
+	slaves, own := slices.Sorted(maps.Keys(members)), o.Own()
+	for _, id := range slaves {
+		end, err := o.logEnd(ctx, members[id])
+		if err == nil && end > own.End {
+			err = fmt.Errorf("it ends at %d, and this one at %d: %w", end, own.End, errAhead)
+		}
+		if err != nil {
 			return fmt.Errorf("slave %d at %s: %w", id, members[id], err)
+		}
+	}
+	n := 0
+	for _, id := range slaves {
+		follows, err := o.leads(ctx, members[id], own, n+1)
+		if err != nil {
+			return fmt.Errorf("slave %d at %s: %w", id, members[id], err)
+		}
+		if follows {
+			n++
 		}
 	}
 	return nil
 }
 
-// leads has a slave follow this master, and takes over what it has come to. It is the n-th that is told.
-func (o *ReturningOptions) leads(ctx context.Context, slave string, n int) error {
-	own := o.Own()
-	end, err := o.logEnd(ctx, slave)
-	if err != nil {
-		return err
-	}
-	if end > own.End {
-		return fmt.Errorf("it ends at %d, and this one at %d: %w", end, own.End, errAhead)
-	}
-	if _, err := o.exchange(ctx, slave, own.Fields()); err != nil {
-		return err
+// leads has a slave follow this master, as the n-th, and takes over what it has come to. False: it is one that cannot have acted.
+func (o *ReturningOptions) leads(ctx context.Context, slave string, own Place, n int) (follows bool, err error) {
+	if _, err := o.exchange(ctx, slave, own.Fields()); notSupported(err) {
+		o.Log.Warn("a slave does not know of slaves that act as master", "slave", slave, "error", err)
+		return false, nil
+	} else if err != nil {
+		return false, err
 	}
 	if err := o.connected(ctx, func() bool { return o.Slaves() >= n }); err != nil {
-		return err
+		return false, err
 	}
 	var p Progress
 	if p.Levels, err = o.body(ctx, slave, protocol.ReqGetAllDelayOffset); err != nil {
-		return err
+		return false, err
 	}
 	if p.Offsets, err = o.body(ctx, slave, protocol.ReqGetAllConsumerOffset); err != nil {
-		return err
+		return false, err
 	}
 	body, err := o.body(ctx, slave, protocol.ReqGetTimerCheckPoint)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if body != nil {
 		cp, err := timerlog.ParseCheckpoint(body)
 		if err != nil {
-			return err
+			return false, err
 		}
 		p.Timers = &cp
 	}
-	o.Log.Info("a slave follows, and has told how far it came as master", "slave", slave, "end", end, "ownEnd", own.End)
-	return o.TakeOver(p)
+	o.Log.Info("a slave follows, and has told how far it came as master", "slave", slave, "ownEnd", own.End)
+	return true, o.TakeOver(p)
 }
 
 // joins has this slave follow the master, if there is one.
@@ -222,11 +233,15 @@ func (o *ReturningOptions) ask(ctx context.Context, addr string, cmd *protocol.C
 	return answer, err
 }
 
+func notSupported(err error) bool {
+	var refusal *protocol.Error
+	return errors.As(err, &refusal) && refusal.Code == protocol.RespRequestCodeNotSupported
+}
+
 // body is the body of an answer, nil if the broker has nothing to tell.
 func (o *ReturningOptions) body(ctx context.Context, addr string, code int32) ([]byte, error) {
 	answer, err := o.ask(ctx, addr, &protocol.Command{Code: code})
-	var refusal *protocol.Error
-	if errors.As(err, &refusal) && refusal.Code == protocol.RespRequestCodeNotSupported {
+	if notSupported(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -92,6 +92,8 @@ func (r *round) step(ctx context.Context) bool {
 	age := s.o.Now().Sub(time.UnixMilli(h.BornTimestamp))
 	immunity, own := r.immunity()
 	switch {
+	case r.rules.Elsewhere && (h.checks >= r.rules.CheckMax || age > r.rules.Reserved):
+		return r.ended() || r.ask(&h) // the other master discards it
 	case h.checks >= r.rules.CheckMax:
 		return r.ended() || r.discard(&h)
 	case age > r.rules.Reserved:
@@ -230,7 +232,7 @@ func (r *round) ask(h *half) bool {
 // failed is for a copy that could not be stored: a later round tries again, unless no copy ever can be.
 func (r *round) failed(h *half, status store.PutStatus) bool {
 	r.s.o.Log.Error("half message not put back", "status", put.StatusName(status), "queueOffset", r.offset)
-	if status != store.MessageIllegal && status != store.PropertiesSizeExceeded {
+	if r.rules.Elsewhere || status != store.MessageIllegal && status != store.PropertiesSizeExceeded {
 		return false
 	}
 	r.props.Parse(view(h.Properties))
