@@ -47,7 +47,7 @@ conformance-go: build ## the official Go client as a black-box suite
 	$(GO) run ./conformance/harness run --server ours --client go --auth users
 
 conformance-java: build
-	conformance/java.sh
+	conformance/java.sh $(PARTS)
 
 conformance-mqadmin-apache: ## our mqadmin on Apache's servers of 5.3.3 and 4.9.7
 	conformance/mqadmin-java.sh 5.3.3

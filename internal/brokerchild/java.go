@@ -84,10 +84,11 @@ func (c *Child) stopJava(t testing.TB) {
 	_ = c.cmd.Wait() // 143 after the signal
 }
 
-// freePort finds a port whose neighbours that a Java broker listens on are free, too.
+// freePort finds a port whose neighbours that a Java broker listens on are free, too, above those of conformance/harness, which
+// may run at the same time.
 func freePort(t testing.TB) int {
 	t.Helper()
-	for port := 18000 + os.Getpid()%8000; port < 32000; port += 5 {
+	for port := 28000 + os.Getpid()%700*5; port < 32700; port += 5 {
 		if isFree(port-2) && isFree(port) && isFree(port+1) {
 			return port
 		}
