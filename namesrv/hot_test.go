@@ -74,6 +74,9 @@ var hotKeys = map[string]hotKey{
 		time.Sleep(10 * time.Second)
 		return fmt.Sprint(s.connect(t).route("T1") == "17")
 	}},
+	"protectPathKeys": {set: "true", before: "0", after: "16", see: func(t *testing.T, s *testServer) string {
+		return fmt.Sprint(s.connect(t).ask(protocol.ReqUpdateNamesrvConfig, nil, "logDir=/elsewhere").Code)
+	}},
 	"needWaitForService":    {with: "waitSecondsForService=3600", set: "true", before: "0", after: "1", see: routeAfterAMinute},
 	"waitSecondsForService": {with: "needWaitForService=true", set: "3600", before: "0", after: "1", see: routeAfterAMinute},
 	"notifyMinBrokerIdChanged": {set: "true", before: "false", after: "true", see: func(t *testing.T, s *testServer) string {
