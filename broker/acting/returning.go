@@ -10,10 +10,8 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
-	"rocketmq-go/compat/fastjson"
 	"rocketmq-go/remoting/protocol"
 	"rocketmq-go/store/timerlog"
 )
@@ -256,14 +254,5 @@ func (o *ReturningOptions) logEnd(ctx context.Context, addr string) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	var kv protocol.KVTable
-	if err := fastjson.Unmarshal(body, &kv); err != nil {
-		return 0, err
-	}
-	text, _ := kv.Table.Get("commitLogMaxOffset")
-	end, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("commitLogMaxOffset of %s: %w", addr, err)
-	}
-	return end, nil
+	return protocol.LogEnd(body)
 }

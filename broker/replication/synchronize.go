@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -337,14 +336,5 @@ func (s *synchronizer) logEnd(ctx context.Context, master string) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	var kv protocol.KVTable
-	if err := fastjson.Unmarshal(body, &kv); err != nil {
-		return 0, err
-	}
-	text, _ := kv.Table.Get("commitLogMaxOffset")
-	end, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("commitLogMaxOffset of the master: %w", err)
-	}
-	return end, nil
+	return protocol.LogEnd(body)
 }

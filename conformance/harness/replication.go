@@ -41,16 +41,23 @@ func replicate(ctx context.Context, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	var failed []error
-	for _, pair := range fs.Args() {
-		began := time.Now()
+	return eachPair("replication", fs.Args(), func(pair string) (string, error) {
 		n, err := playPair(ctx, s, pair)
+		return fmt.Sprintf("%d messages, ok", n), err
+	})
+}
+
+// eachPair plays one pair after the other and tells what became of it.
+func eachPair(what string, pairs []string, play func(pair string) (string, error)) error {
+	var failed []error
+	for _, pair := range pairs {
+		began := time.Now()
+		outcome, err := play(pair)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", pair, err))
-			fmt.Printf("replication %s: FAIL: %v\n", pair, err)
-			continue
+			outcome = fmt.Sprint("FAIL: ", err)
 		}
-		fmt.Printf("replication %s: %d messages, ok (%d s)\n", pair, n, int(time.Since(began).Seconds()))
+		fmt.Printf("%s %s: %s (%d s)\n", what, pair, outcome, int(time.Since(began).Seconds()))
 	}
 	return errors.Join(failed...)
 }
